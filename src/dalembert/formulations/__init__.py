@@ -2,7 +2,7 @@
 
 from dalembert.formulations.gauge import make_gauge
 from dalembert.formulations.landing import make_landing
-from dalembert.formulations.precise import make_precise
+from dalembert.formulations.precise import are_rows_known, make_precise, make_precise_rows
 from dalembert.formulations.problem import EUCLIDEAN, MASS, WEIGHT, Problem, make_problem
 from dalembert.formulations.right_hand_side import make_field
 from dalembert.formulations.whitening import make_whitening
@@ -16,10 +16,12 @@ __all__ = [
     "MASS",
     "WEIGHT",
     "Problem",
+    "are_rows_known",
     "make_field",
     "make_gauge",
     "make_landing",
     "make_precise",
+    "make_precise_rows",
     "make_problem",
     "make_whitening",
 ]

@@ -10,6 +10,14 @@ from dalembert.native.jit import native
 @native
 def evaluate_precisely(program, x, low, n, out, first):
     """out[first:] ← the outputs at the inputs x, to the first n of which `low` is to be added."""
+    run_program(program, x, low, n)
+    for k in range(program.outputs):
+        out[first + k] = program.high[program.result[k]]
+
+
+@native
+def run_program(program, x, low, n):
+    """Values of the program ← those at the inputs x, to the first n of which `low` is to be added."""
     operation, high, rest = program.operation, program.high, program.low
     for k in range(program.size):
         op, i, j, m = operation[k], program.a[k], program.b[k], program.c[k]
@@ -46,5 +54,3 @@ def evaluate_precisely(program, x, low, n, out, first):
             high[k], rest[k] = add(p, e, sign * high[m], sign * rest[m])
         elif op != CONST:
             high[k] = float("nan")
-    for k in range(program.outputs):
-        out[first + k] = high[program.result[k]]

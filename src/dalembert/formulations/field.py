@@ -5,6 +5,7 @@ from __future__ import annotations
 from dalembert.formulations.common import scale_rows
 from dalembert.formulations.ordered import accelerate, factor_rows
 from dalembert.formulations.problem import Problem
+from dalembert.formulations.recombined import recombine, recover_multipliers
 from dalembert.formulations.right_hand_side import EVIDENCE, Field
 from dalembert.formulations.sparse import SparseProblem
 from dalembert.native.calls import data, jump
@@ -22,7 +23,13 @@ def field(x, y, field):
     problem = _problem(field.problem)
     evaluate(x, field, problem)
     scale_rows(problem)
+    precise = field.precise
+    recombined = precise.exact != 0 and recombine(problem, precise, x, field.equations.nx, False)
+    largest, smallest, rank = problem.largest, problem.smallest, problem.rank
     jump(field.solve, 0, 0, problem)
+    if recombined:  # what is told of rows is that of the rows themselves
+        problem.largest, problem.smallest, problem.rank = largest, smallest, rank
+        recover_multipliers(problem, precise, rank)
     answer(field, problem, y)
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.formulations.precise import Precise
+from dalembert.formulations.precise import Precise, PreciseRows, no_precise_rows
 from dalembert.formulations.problem import make_problem
 from dalembert.formulations.right_hand_side import views
 from dalembert.formulations.sparse import make_sparse_problem
@@ -45,6 +45,7 @@ class Landing(Struct):
     turning = Int()
     turns = Ints("turning")  # where quaternions begin that have a low part
     program = Part(lambda: Precise)  # of Φ
+    rows = Part(lambda: PreciseRows)
 
 
 def make_landing(
@@ -65,6 +66,7 @@ def make_landing(
     turns: np.ndarray | None = None,
     sparse: bool = False,
     unit: bool = False,
+    precise_rows: Callable[[Mapping[str, slice]], PreciseRows] | None = None,
 ) -> Bound:
     """The function `name`, "position" or "velocity", over the kernels "equations" and "plus".
 
@@ -93,6 +95,7 @@ def make_landing(
         turning=len(turns),
         turns=turns,
         program=Precise() if precise is None else precise,
+        rows=no_precise_rows() if precise_rows is None else precise_rows(called.slices),
     )
     y = np.zeros((nq if name == "position" else nv) + rows + 2)
     entry = f"sparse_{name}" if sparse else name

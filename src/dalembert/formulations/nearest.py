@@ -7,6 +7,7 @@ from dalembert.formulations.evaluation import evaluate_precisely
 from dalembert.formulations.landing import Landing
 from dalembert.formulations.ordered import factor_rows, shortest
 from dalembert.formulations.problem import Problem
+from dalembert.formulations.recombined import recombine
 from dalembert.formulations.sparse import SparseProblem
 from dalembert.linalg.double_double import add, divide, multiply, root
 from dalembert.native.calls import data, invoke, jump
@@ -59,7 +60,7 @@ def land_position(x, y, landing, problem, solve):
     for i in range(m):
         problem.gamma[i] = answer[nq + i] = out[landing.first + i]
         worst = max(worst, abs(answer[nq + i]))
-    solve(problem, answer, nq + m)
+    solve(problem, landing, x, answer, nq + m)
     for i in range(nq):
         given[i] = answer[i] = q[i]
     if landing.exact != 0 or worst > landing.rounding:
@@ -94,21 +95,27 @@ def land_velocity(x, y, landing, problem, solve):
     out, answer, state = equations.y, doubles(y, n + m + 2), doubles(x, nq + n)
     for i in range(m):
         problem.gamma[i] = answer[n + i] = out[landing.first + m + i]
-    solve(problem, answer, n + m)
+    solve(problem, landing, x, answer, n + m)
     for i in range(n):
         answer[i] = state[nq + i] + problem.vdot[i]
 
 
 @native
-def solve_shortest(problem, answer, at):
+def solve_shortest(problem, landing, x, answer, at):
     """v̇ of the problem ← the shortest δ with A δ = −γ; the margin goes to answer[at] and answer[at + 1]."""
+    rows = landing.rows
     scale_rows(problem)
-    if found(problem, factor_in_metric(problem, False), answer, at):
+    recombined = rows.exact != 0 and recombine(problem, rows, x, landing.equations.nx, True)
+    largest, smallest, rank = problem.largest, problem.smallest, problem.rank
+    outcome = factor_in_metric(problem, False)
+    if recombined:
+        problem.largest, problem.smallest, problem.rank = largest, smallest, rank
+    if found(problem, outcome, answer, at):
         particular(problem, problem.vdot)
 
 
 @native
-def solve_shortest_by_elements(problem, answer, at):
+def solve_shortest_by_elements(problem, landing, x, answer, at):
     """`solve_shortest` of a `SparseProblem`."""
     if found(problem, factor_rows(problem), answer, at):
         shortest(problem, problem.vdot)

@@ -1,7 +1,9 @@
-"""Φ to thirty digits: the traced program of the constraints, step by step in numbers of twice the precision.
+"""Φ, A and A v + b to thirty digits: traced programs, step by step in numbers of twice the precision.
 
 Next to a singular position Φ = 0 fixes the position to within rounding / σ only. Positions of twice the precision are
-known well enough there, and Φ is all that has to be computed of them so exactly.
+known well enough there. Of all that is computed of them only Φ and the rows A have to be so exact: M, f and γ are
+smooth functions of the state, and their rounding stays rounding, but that of A turns the weak direction by rounding / σ
+(`recombined`).
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from dalembert.native.struct import Doubles, Int, Ints, Struct
+from dalembert.native.struct import Doubles, Int, Ints, Part, Struct
 
 if TYPE_CHECKING:
     from dalembert.protocols import SystemLike
@@ -24,8 +26,8 @@ OPERATIONS = (
 
 
 _Traced = tuple[tuple[str, ...], np.ndarray, np.ndarray, np.ndarray, np.ndarray]
-#: of each system, by rows: names of inputs, operations, numbers of what they take, constants, numbers of the outputs
-_programs: WeakKeyDictionary[Any, dict[tuple[int, ...] | None, _Traced | None]] = WeakKeyDictionary()
+#: of each system, by what and rows: names of inputs, operations, numbers of what they take, constants, of the outputs
+_programs: WeakKeyDictionary[Any, dict[tuple[str, tuple[int, ...] | None], _Traced | None]] = WeakKeyDictionary()
 
 
 class Precise(Struct):
@@ -42,12 +44,50 @@ class Precise(Struct):
     result = Ints("outputs")  # numbers of the values that are the outputs
 
 
-def make_precise(system: SystemLike, rows: tuple[int, ...] | None, places: Mapping[str, slice]) -> Precise | None:
-    """The program of Φ of some rows, whose inputs are at `places`; None where it has an operation that is not known."""
-    found = _programs.setdefault(system, {})
-    if rows not in found:
-        found[rows] = _traced(system, rows)
-    traced = found[rows]
+class PreciseRows(Struct):
+    """A and A v + b of rows in twice the precision, and what `recombined` needs; `exact`: whether there are."""
+
+    exact = Int()
+    nq = Int()
+    m = Int()
+    n = Int()
+    low = Doubles("nq")  # of the position
+    program = Part(lambda: Precise)  # its outputs: A by rows, A v + b
+    high = Doubles("m", "n")  # of rows that are recombined
+    rest = Doubles("m", "n")
+    side = Doubles("2", "m")  # high and low part of the right-hand side
+    left = Doubles("m", "m")  # of the first factorization, as in `linalg.factorization`
+    core = Doubles("m", "m")
+
+
+def make_precise_rows(
+    system: SystemLike,
+    rows: tuple[int, ...] | None,
+    places: Mapping[str, slice],
+    low: np.ndarray,
+    size: tuple[int, int],
+) -> PreciseRows:
+    """Rows (m, nv) in twice the precision, where all of their operations are known; low: (nq,) of the position."""
+    program = make_precise(system, rows, places, "rows")
+    if program is None:
+        return no_precise_rows()
+    m, n = size
+    return PreciseRows.sized(exact=1, nq=len(low), m=m, n=n, low=low, program=program)
+
+
+def no_precise_rows() -> PreciseRows:
+    """Rows that are known in doubles alone."""
+    return PreciseRows.sized(program=Precise())
+
+
+def make_precise(
+    system: SystemLike, rows: tuple[int, ...] | None, places: Mapping[str, slice], what: str = "phi"
+) -> Precise | None:
+    """The program of Φ, or A and A v + b ("rows"), of some rows, whose inputs are at `places`.
+
+    None where it has an operation that is not known.
+    """
+    traced = _known(system, rows, what)
     if traced is None:
         return None
     names, operation, numbers, high, result = traced
@@ -68,15 +108,33 @@ def make_precise(system: SystemLike, rows: tuple[int, ...] | None, places: Mappi
     )
 
 
-def _traced(system: SystemLike, rows: tuple[int, ...] | None) -> _Traced | None:
-    """The program of Φ; tracing takes longer than a short run, so it is kept as long as the system lives."""
+def are_rows_known(system: SystemLike, rows: tuple[int, ...] | None) -> bool:
+    """Whether A and A v + b of these rows can be computed in twice the precision."""
+    return _known(system, rows, "rows") is not None
+
+
+def _known(system: SystemLike, rows: tuple[int, ...] | None, what: str) -> _Traced | None:
+    """The program; tracing takes longer than a short run, so it is kept as long as the system lives."""
+    found = _programs.setdefault(system, {})
+    if (what, rows) not in found:
+        found[what, rows] = _traced(system, rows, what)
+    return found[what, rows]
+
+
+def _traced(system: SystemLike, rows: tuple[int, ...] | None, what: str) -> _Traced | None:
+    """The program, None where it has an operation that is not known."""
     import casadi as ca  # not where bitcode is built, which needs the structure alone
 
     from dalembert.compiler.program import program_from_casadi
 
-    function = system.function("residuals", rows=rows)
+    function = system.function("residuals" if what == "phi" else "equations", rows=rows)
     given = [function.sx_in(i) for i in range(function.n_in())]
-    program = program_from_casadi(ca.Function("phi", given, [ca.densify(function.call(given)[0])]))
+    found = function.call(given)
+    if what == "phi":
+        outputs = [ca.densify(found[0])]
+    else:  # of `system.stepping.equations`: … M, f, A, γ, …, Φ, A v + b, the drivers' power by λ
+        outputs = [ca.vec(ca.densify(found[4]).T), ca.densify(found[-2])]
+    program = program_from_casadi(ca.Function(what, given, outputs))
     if not set(program.op) <= set(OPERATIONS):
         return None
     numbers = np.zeros((3, len(program.op)), dtype=np.int64)

@@ -11,11 +11,12 @@ With Baumgarte's constants α and β the constraints are asked for as A v̇ + γ
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.formulations.precise import PreciseRows, no_precise_rows
 from dalembert.formulations.problem import make_problem
 from dalembert.formulations.sparse import make_sparse_problem
 from dalembert.native.bound import Bound
@@ -40,6 +41,7 @@ class Field(Struct):
     led = Int()  # 1 if coordinates are led: then the equations have parts of the drivers' power by v̇ and 1 too
     alpha = Float()
     beta = Float()
+    precise = Part(lambda: PreciseRows)
 
 
 def views(called: Bound, at: int, nv: int, rows: int) -> dict[str, np.ndarray]:
@@ -65,11 +67,13 @@ def make_field(
     led: bool = False,
     options: Mapping[str, Any],
     baumgarte: tuple[float, float] = (0.0, 0.0),
+    precise: Callable[[Mapping[str, slice]], PreciseRows] | None = None,
 ) -> Bound:
     """The right-hand side of a formulation over the kernel "equations", some of whose inputs are given by name.
 
     name: of the formulation; None: that of `ordered`, over the kernel "sparse_equations".
     options: fields of `Problem` by name (metric, tolerance, floor, …; the arrays weight, sizes, independent too).
+    precise: rows in twice the precision, from the places of the inputs.
     """
     called = Bound.of(equations, values)
     if name is None:
@@ -86,6 +90,7 @@ def make_field(
         led=int(led),
         alpha=baumgarte[0],
         beta=baumgarte[1],
+        precise=no_precise_rows() if precise is None else precise(called.slices),
     )
     y = np.zeros(nq + nv + powers + driven + 2 + EVIDENCE)
     bound = Bound.around(address("field" if name else "sparse_field"), called.x, y, field, called.time_index)

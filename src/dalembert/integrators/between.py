@@ -7,7 +7,7 @@ function without using derivatives, Adv. Eng. Softw. 28 (1997) 145-149).
 
 from __future__ import annotations
 
-from dalembert.integrators.loop import land
+from dalembert.integrators.loop import land, take_low
 from dalembert.integrators.run_record import TURNS, FillRecord, LocateRecord
 from dalembert.integrators.stage import control, evaluate, motion_rate
 from dalembert.native.calls import call, jump
@@ -61,6 +61,10 @@ def _stepped(run, t0, first, t, out):
     x, n, trial = run.x, run.n, run.stages[run.rows - 2]
     for j in range(n):
         x[j] = first[j]
+    if run.regime.precise != 0:  # records are doubles
+        for j in range(run.nq):
+            run.low_before[j] = 0.0
+        take_low(run)
     run.clock.t, run.attempt.h = t0, t - t0
     good = _peek(run, trial) == OK
     for j in range(n):

@@ -27,6 +27,8 @@ def runge_kutta(x, y, run):
     run.attempt.outcome, run.attempt.error = OK, 0.0
     for i in range(1, s):
         combine(x, h, A[i], i, stages, trial, run.n)
+        if run.regime.precise != 0:
+            keep_low(run, h, A[i], i, trial)
         run.attempt.outcome = evaluate(run, t + c[i] * h, trial, stages[i])
         if run.attempt.outcome != OK:
             return

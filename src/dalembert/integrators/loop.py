@@ -84,6 +84,7 @@ def _prepare(run):
         if clock.sampled_until < clock.end - 1e-9 * clock.hold:
             clock.stop = clock.sampled_until
     if run.step.fresh == 0:
+        take_low(run)
         outcome = evaluate(run, clock.t, run.x, run.stages[0])
         if outcome == UNSOUND:
             return CHART_ENDS if run.dof > 0 else SINGULAR
@@ -196,6 +197,14 @@ def _write_record(run):
         row[run.n + j] = u[run.u_index + j]
     row[run.n + run.nu] = run.attempt.margin
     run.counts.records += 1
+
+
+@inline
+def take_low(run):
+    """The low part of x, where equations read it, becomes that of the state they are asked for."""
+    if run.regime.precise != 0:
+        for j in range(run.nq):
+            run.low[j] = run.low_before[j]
 
 
 @inline

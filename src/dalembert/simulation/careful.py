@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.formulations import make_landing, make_precise
+from dalembert.formulations import are_rows_known, make_landing, make_precise, make_precise_rows
+from dalembert.formulations.precise import PreciseRows
 from dalembert.integrators.methods import METHODS
 from dalembert.native.bound import NOTHING, Bound
 from dalembert.recursions.momentum import kinetic_energy
@@ -24,6 +25,7 @@ LANDINGS = 12  # Newton steps, at most, from where a motion is carried to
 LANDED = 1e-12  # of the unit of a coordinate: a Newton step that is the last one
 UNLANDED = 1e-8  # the same of one after which the manifold is not near
 ROUNDED = 1e-5  # σ below which rounding of constraint forces changes the energy; above it, steps are as exact as others
+FEW = 24  # rows that are factored as a whole, and recombined in twice the precision; more ones by their elements
 FINEST = 1e-11  # tolerance of these steps: rounding of constraint forces is not resolved
 
 
@@ -59,23 +61,25 @@ class Careful(NamedTuple):
 def careful(layout: Layout, rows: tuple[int, ...] | None) -> Careful:
     """The careful steps of a run that uses these rows; they use all of them."""
     s, system, dop853 = layout.setup, layout.system, METHODS["dop853"]
-    options: dict[str, Any] = {"tolerance": 0.5 * layout.ruler.hit, "floor": 0.5 * layout.ruler.hit, "safety": 1.0}
+    known, low = _rows_are_known(layout), np.zeros(system.nq)
+    hit = layout.ruler.followed if known else layout.ruler.hit
+    options: dict[str, Any] = {"tolerance": 0.5 * hit, "floor": 0.5 * hit, "safety": 1.0}
     if s.formulation == "auto":
         options = {**s.options, **options}
     usual = layout.traced_equations.usual_rank(rows)
     if _by_elements(layout, options, usual):
         ode = layout.traced_equations.sparse_formulation(options)
     else:
-        ode = layout.traced_equations.formulation("nullspace", options, None, usual)
+        ode = layout.traced_equations.formulation("nullspace", options, None, usual, _precise(layout, None, low))
     ode.trust(0.0, 0.0)
     fields: dict[str, Any] = {
         "regime.careful": 1,
         "regime.across": ACROSS,
         "regime.until": (2.0 * layout.ruler.near) ** 2,
+        "ruler.hit": hit,
         "step.rtol": max(FINEST, s.rtol),
         "step.atol": max(FINEST, s.atol),
     }
-    low = np.zeros(system.nq)
     position, velocity = correct, filter_ = _landings(layout, options, usual, low, "mass")
     if s.projection is not None and system.rows.of:
         weights = s.projection.weights(system.nv)
@@ -158,12 +162,32 @@ def _nearest(layout: Layout, name: str, options: Mapping[str, Any], usual: int, 
         rates=system.kernel("rates"),
         turns=quaternion_places(system),
         sparse=sparse,
+        precise_rows=_precise(layout, rows, low) if name == "velocity" and not sparse else None,
     )
+
+
+def _rows_are_known(layout: Layout) -> bool:
+    """Whether rows are computed in twice the precision: few ones, of known operations, whose steps are projected."""
+    system = layout.system
+    few = 0 < len(system.rows.of) <= FEW and layout.setup.projection is not None
+    return few and are_rows_known(system, None)
+
+
+def _precise(
+    layout: Layout, rows: tuple[int, ...] | None, low: np.ndarray
+) -> Callable[[Mapping[str, slice]], PreciseRows] | None:
+    """Rows in twice the precision, by the places of inputs; None where they are not known."""
+    if not _rows_are_known(layout):
+        return None
+    size = layout.equations.usual_rank(rows), layout.system.nv
+    return lambda places: make_precise_rows(layout.system, rows, places, low, size)
 
 
 def _by_elements(layout: Layout, options: Mapping[str, Any], usual: int) -> bool:
     """Whether rows can be factored by their elements: none depends on others for good, in the mass metric, undamped."""
     undamped = not (options.get("damping") or (0.0, 0.0))[1]
+    if _rows_are_known(layout):
+        return False
     return usual == len(layout.system.rows.of) and of_mass(options.get("metric", "mass")) and undamped
 
 

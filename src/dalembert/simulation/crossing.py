@@ -78,12 +78,14 @@ class Crosser:
     begins: bool = True  # whether the run begins here; else one that rests here came along a branch
     inputs: Callable[[State], np.ndarray] | None = None  # (nu,) at a state, where a law gives them at all times
     arrival: np.ndarray | None = None  # (nv,) the velocity beside the position with which it came, if known
+    followed: float = np.inf  # σ down to which steps follow a motion that misses the position
 
     @one_thread()
-    def cross(self, x: State) -> Crossing | str | float:
+    def cross(self, x: State) -> Crossing | str | float | None:
         """From a state at, or just before, a singular position to one after it.
 
-        Where it may still be missed, or is better crossed from nearer: how long (s) the next step may be, at most.
+        Where it may still be missed, or is better crossed from nearer: how long (s) the next step may be, at most. None
+        where motions beside one that meets the position turn around it, and steps follow them.
         """
         here = tangent_of_motion(self.system, x, self.p)
         sigma = here.sigma[: self.usual]
@@ -92,6 +94,8 @@ class Crosser:
         cone = TangentCone.of(self.system, x, self.p, rank, self.usual, here, self.u)
         if drives_against(self.system, x, self.p, cone):
             return cause(self.system, x, self.p, self.usual, self.u)
+        if cone.kind == "cone" and now > self.followed:
+            return None
         target = max(FAR, 30.0 * self.hit, now)
         y = cone.local(x.v)
         rests = self._rests(cone, y)

@@ -61,11 +61,16 @@ class Equations:
         )
         return plain and s.formulation == "auto" and chart is None and s.baumgarte is None and self.system.rows.dense
 
-    def formulation(self, name: str, options: Mapping[str, Any], rows: tuple[int, ...] | None, usual: int) -> Bound:
-        """A formulation over the kernel "equations"; rows that depend on others for good are left out."""
+    def formulation(
+        self, name: str, options: Mapping[str, Any], rows: tuple[int, ...] | None, usual: int, precise: Any = None
+    ) -> Bound:
+        """A formulation over the kernel "equations"; rows that depend on others for good are left out.
+
+        precise: rows in twice the precision, as of `make_field`.
+        """
         limit = self.policy.near**2 if usual else -0.5
         chosen = {**formulation_options(self.system, name, self.setup.p, rows=rows, **options), "usual_rank": usual}
-        return self._field(name, self.unsolved(rows), rows, chosen).trust(limit, limit)
+        return self._field(name, self.unsolved(rows), rows, chosen, precise).trust(limit, limit)
 
     def unsolved(self, rows: tuple[int, ...] | None) -> Kernel | Bound:
         """The equations of these rows before they are solved."""
@@ -76,7 +81,12 @@ class Equations:
         return self._field(None, self.system.kernel("sparse_equations"), None, self.sparse_options(options, None))
 
     def _field(
-        self, name: str | None, kernel: Kernel | Bound, rows: tuple[int, ...] | None, options: dict[str, Any]
+        self,
+        name: str | None,
+        kernel: Kernel | Bound,
+        rows: tuple[int, ...] | None,
+        options: dict[str, Any],
+        precise: Any = None,
     ) -> Bound:
         system, baumgarte = self.system, self.setup.baumgarte
         return make_field(
@@ -91,6 +101,7 @@ class Equations:
             led=bool(system.led),
             options=options,
             baumgarte=(0.0, 0.0) if baumgarte is None else (baumgarte.alpha, baumgarte.beta),
+            precise=precise,
         )
 
     def sparse_options(self, options: Mapping[str, Any], rows: tuple[int, ...] | None) -> dict[str, Any]:

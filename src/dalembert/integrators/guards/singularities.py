@@ -256,7 +256,7 @@ def meets(run):
     second = nearness(run, run.clock.t + 2.0 * s, run.stages[1])
     bend = here - 2.0 * first + second  # of the parabola through the three
     lift = second - here
-    return bend > 0.0 and first - lift * lift / (8.0 * bend) <= run.ruler.hit**2
+    return bend > 0.0 and first - lift * lift / (8.0 * bend) <= run.ruler.crossed**2
 
 
 @native

@@ -12,6 +12,7 @@ import numpy as np
 
 from dalembert.charts import LocalChart, restored
 from dalembert.errors import ArgumentError, FileError
+from dalembert.integrators.run_record import RunRecord
 from dalembert.simulation.files import Recording
 from dalembert.simulation.files.log import Log
 from dalembert.simulation.run.context import Context, place
@@ -50,9 +51,14 @@ def to_resume(ctx: Context) -> dict[str, np.ndarray]:
         "counts": np.array([run.fetch(path) for path in COUNTS], dtype=np.int64),
         "event_values": run.event_values.ravel(),
         "rows": np.array([-1] if ctx.rows is None else ctx.rows, dtype=np.int64),
-        "careful": np.array([run.regime.careful, int(run.regime.until > 0.0)], dtype=np.int64),
+        "careful": np.array([_careful(run), int(run.regime.until > 0.0)], dtype=np.int64),
         "low": run.low_before,
     }
+
+
+def _careful(run: RunRecord) -> int:
+    """Which steps a run takes: ordinary (0), careful (1), or careful ones that follow it down to `followed` (2)."""
+    return 0 if not run.regime.careful else 2 if run.ruler.hit < run.ruler.crossed else 1
 
 
 def take_up(ctx: Context, file: Recording, log: Log, columns: np.ndarray) -> bool:
@@ -72,7 +78,7 @@ def take_up(ctx: Context, file: Recording, log: Log, columns: np.ndarray) -> boo
     place(ctx, state, rows, chart, np.zeros(ctx.layout.works))
     ctx.charts = list(taken)
     if numbers["careful"][1]:
-        go_on_carefully(ctx, bool(numbers["careful"][0]), numbers["low"])
+        go_on_carefully(ctx, int(numbers["careful"][0]), numbers["low"])
     run.x[:], run.stages[0, : run.n], run.clock.t = numbers["x"], numbers["slope"], t
     for names, values in ((NUMBERS, numbers["numbers"]), (COUNTS, numbers["counts"])):
         for path, value in zip(names, values.tolist()):

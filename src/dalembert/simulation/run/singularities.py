@@ -79,13 +79,19 @@ def _step_carefully(ctx: Context) -> None:
     ctx.usual, ctx.dense = stepper.now(run, ctx.setup.method), None
     stepper.enter(run)
     run.low[:] = run.low_before[:] = 0.0
+    if ctx.margin() < FAR**2:  # a state in doubles, turned by rounding: nearer misses are not told from met positions
+        run.ruler.hit = run.ruler.crossed
 
 
-def go_on_carefully(ctx: Context, singular: bool, low: np.ndarray) -> None:
-    """Be where a recording ends: in all coordinates until a chart is possible, in careful steps or not."""
+def go_on_carefully(ctx: Context, singular: int, low: np.ndarray) -> None:
+    """Be where a recording ends: in all coordinates until a chart is possible, in careful steps or not.
+
+    singular: 1 for careful steps, 2 for those that follow a motion down to `followed`.
+    """
     without_chart(ctx)
     if singular:
         _step_carefully(ctx)
+        ctx.record.ruler.hit = ctx.record.ruler.followed if singular == 2 else ctx.record.ruler.crossed
         ctx.record.low[:], ctx.record.low_before[:] = low, low
 
 
@@ -101,6 +107,9 @@ def leave(ctx: Context) -> Status:
         ctx.usual.enter(run)
         give_back(ctx.layout, ctx.careful)
         ctx.careful = None
+        if run.manifold.restore_energy and ("drivers" in ctx.system.work_names or ctx.system.led):
+            # works of drivers, 1/σ for a while, are not as exact as the motion: the balance goes on from here
+            run.manifold.energy = ctx.system.energy(ctx.state(), p=ctx.setup.p) - float(ctx.work.sum())
         if ctx.setup.method.fixed:
             run.step.h = ctx.setup.step
         elif run.step.usual_h == 0.0:  # no usual step was made yet
@@ -131,6 +140,10 @@ def _cross(ctx: Context) -> Status:
     found = _crosser(ctx, end).cross(start)
     if isinstance(found, float):
         return _come_nearer(ctx, found)
+    if found is None:
+        _land_start(ctx)
+        run.regime.across = 0.0
+        return Status.DONE
     if isinstance(found, str):
         ctx.why = found
         return Status.BLOCKED
@@ -159,6 +172,7 @@ def _crosser(ctx: Context, end: float) -> Crosser:
     run, n = ctx.record, ctx.system.nq + ctx.system.nv
 
     def rates(t: float, x: np.ndarray) -> np.ndarray:
+        run.low[:] = 0.0
         if run.control.address and run.clock.hold == 0.0:
             ctx.inputs[:] = run.control.at(t, x[:n])[: run.nu]
         return run.ode.at(t, x[:n])[: run.n].copy()
@@ -170,10 +184,11 @@ def _crosser(ctx: Context, end: float) -> Crosser:
     left, duration = max(end - run.clock.t, 0.0), end - ctx.span.start.t
     return Crosser(
         ctx.system, ctx.setup.p, ctx.inputs.copy(), rates, ctx.careful.land,
-        ctx.layout.equations.usual_rank(ctx.rows), run.ruler.hit, left,
+        ctx.layout.equations.usual_rank(ctx.rows), run.ruler.crossed, left,
         left + duration if run.regime.beyond else left, STAY * duration, ctx.setup.rtol,
         ctx.segment.first and run.clock.t == ctx.span.start.t,
         inputs if run.control.address and run.clock.hold == 0.0 else None, ctx.arrival,
+        run.ruler.hit if run.ruler.hit < run.ruler.crossed else np.inf,
     )  # fmt: skip
 
 
@@ -249,6 +264,8 @@ def note(
         resolved = resolved_by_given_steps(setup, system.state(q, v, t), sigma, usual, run.scales.rate, ctx.inputs)
     weakness = sigma if run.regime.precise else margin  # elimination squares the angle between rows
     error = ROUNDING / max(weakness, ROUNDING)
+    if run.regime.careful and run.ruler.hit < run.ruler.crossed:  # rows in twice the precision
+        error = 0.0
     met = Met(t, sigma, q, v, span[0], span[1], run.ruler.hit, error, setup.rtol, usual, steps, resolved, determined)
     if determined is None:
         met = known_with_drift(setup, met, ctx.inputs)
