@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 MET = 1e-7  # σ, at least, of a configuration that is met: doubles do not tell branches apart next to a nearer one
 
 
-
 @dataclass(frozen=True, kw_only=True)
 class Ruler:
     """Where decisions fall. Made by `make_ruler`."""
@@ -33,7 +32,7 @@ class Ruler:
     near: float  # σ below which elimination without pivoting loses the accuracy asked for: √(ε / accuracy)
     hit: float  # σ of a singular configuration that is met: about the error of the motion, 10 rtol
     crossed: float  # σ ahead of one that is crossed where branches cross: `hit` of steps in doubles
-    followed: float  # σ down to which a motion is followed by rows in twice the precision. As `hit`: apexes that are met
+    followed: float  # σ down to which a motion is followed by rows in twice the precision; now as `hit`
     turned: float  # σ below which rounding of positions, ε/σ, turns velocities, ε/σ², by more than rtol: √(10 ε / rtol)
     lost: float  # margin of a stage at which rounding, ε / margin, may exceed the tolerance: the stage is moved
     clearly: float = 1e4  # times the margin that is not trusted: rows independent enough for all to be used. plateau
