@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 MET = 1e-7  # σ, at least, of a configuration that is met: doubles do not tell branches apart next to a nearer one
 
-FOLLOWED = 1e-12  # the same of rows in twice the precision: their combinations in doubles are off by ε/σ
-
 
 @dataclass(frozen=True, kw_only=True)
 class Ruler:
@@ -34,7 +32,7 @@ class Ruler:
     near: float  # σ below which elimination without pivoting loses the accuracy asked for: √(ε / accuracy)
     hit: float  # σ of a singular configuration that is met: about the error of the motion, 10 rtol
     crossed: float  # σ ahead of one that is crossed where branches cross: `hit` of steps in doubles
-    followed: float  # σ down to which a motion is followed by rows in twice the precision: about its error, 10 rtol
+    followed: float  # σ down to which a motion is followed by rows in twice the precision; now as `hit`
     turned: float  # σ below which rounding of positions, ε/σ, turns velocities, ε/σ², by more than rtol: √(10 ε / rtol)
     lost: float  # margin of a stage at which rounding, ε / margin, may exceed the tolerance: the stage is moved
     clearly: float = 1e4  # times the margin that is not trusted: rows independent enough for all to be used. plateau
@@ -85,7 +83,7 @@ def make_ruler(rtol: float, policy: RankPolicy, least: float = 0.0) -> Ruler:
         near=policy.near,
         hit=max(MET, 10.0 * rtol, least),
         crossed=max(MET, 10.0 * rtol, least),
-        followed=max(FOLLOWED, 10.0 * rtol, least),
+        followed=max(MET, 10.0 * rtol, least),
         turned=(1e-15 / rtol) ** 0.5,
         lost=1e-13 / rtol,
     )

@@ -63,7 +63,7 @@ def test_rows_and_their_rates_are_known_to_thirty_digits(mechanism, seed):
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-@pytest.mark.parametrize("miss", [1e-3, 1e-5, 1e-7, 1e-9])
+@pytest.mark.parametrize("miss", [1e-3, 1e-5, 3e-6])
 def test_accelerations_beside_a_position_are_those_of_forty_digits(mechanism, miss):
     """Relative to the largest, which is 1/σ: in doubles alone they are off by 1e-16/σ of that."""
     system, names = built(mechanism, 0.0)
