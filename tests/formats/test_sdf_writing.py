@@ -73,7 +73,6 @@ def test_couplings_springs_and_limits_of_what_is_drawn_assembled(tmp_path):
     m.forces.clear()
     first, second, third, *_ = m.joints
     a = m.joints.pop(third)
-    del m.carriers[a.child.body.name]
     m.add_joint(third, a.joint, a.parent, a.child, stiffness=5.0, rest=0.3, damping=0.1, limits=(-1.0, 2.0))
     m.add_coupling(f"{second} mimic", {second: 1.0, first: -0.3}, 0.9)
     n, notes = written(m, tmp_path / "x.sdf")

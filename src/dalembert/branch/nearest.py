@@ -14,6 +14,7 @@ from dalembert.branch.rows import Rows, times
 TINY = 1e-100  # of the largest singular value, rows and velocities in units of size 1; squares of less are lost
 
 
+@np.errstate(all="ignore")  # positions that overflow come no nearer
 def nearest(rows: Rows, Q: np.ndarray, which: np.ndarray, turn: bool = True) -> tuple[np.ndarray, np.ndarray]:
     """(n, nq) positions, from Q (n, nq), and (n,) their largest residuals e; those not in `which` (n,) stay, with ∞.
 
@@ -33,7 +34,7 @@ def nearest(rows: Rows, Q: np.ndarray, which: np.ndarray, turn: bool = True) -> 
         U, sigma, Vt = np.linalg.svd(J @ free, full_matrices=False)
         limit = damping * np.maximum(sigma[:, 0], 1e-150)
         step = times(np.swapaxes(Vt, 1, 2), sigma / (sigma**2 + limit[:, None] ** 2) * times(U.swapaxes(1, 2), change))
-        trial = rows.plus(Q[k], step @ free.T, k)
+        trial = rows.plus(Q[k], times(np.broadcast_to(free, (len(k), *free.shape)), step), k)
         trial[:, rows.held] = Q[k][:, rows.held]
         e, *there = _residuals(rows, axes, trial, k)
         fall = 1.0 - np.linalg.norm(there[0], axis=1) / np.maximum(np.linalg.norm(away, axis=1), 1e-300)

@@ -157,11 +157,15 @@ class Rows:
 
     def shortest(self, Q: np.ndarray, k: np.ndarray, J: np.ndarray, c: np.ndarray) -> np.ndarray:
         """(n, nv) steps (2) of the rows (1). Where these are square and far from singular, no metric matters."""
-        if J.shape[1] == J.shape[2]:
-            inverse = far_from_singular(J, 100 * self.policy.near)
-            if inverse is not None:
-                return times(inverse, c)
-        return self.factored(Q, k, J).shortest(c)
+        if J.shape[1] != J.shape[2]:
+            return self.factored(Q, k, J).shortest(c)
+        inverse, far = _inverses(J, 100 * self.policy.near)
+        if far.all():
+            return times(inverse, c)
+        out, near = np.empty(c.shape), ~far  # each by itself: no position depends on the others
+        out[far] = times(inverse[far], c[far])
+        out[near] = self.factored(Q[near], k[near], J[near]).shortest(c[near])
+        return out
 
     def factored(self, Q: np.ndarray, k: np.ndarray, J: np.ndarray, which: Any = None) -> Factored:
         """Scaled rows J at Q in the mass metric; which: the constraints that come first (default: those of (1))."""
@@ -231,12 +235,16 @@ def far_from_singular(X: np.ndarray, least: float) -> np.ndarray | None:
     """The inverses of square matrices X, (n, k, k), if their singular values are all above `least`; else None."""
     if X.shape[-1] != X.shape[-2] or not len(X):
         return None
-    try:
-        inverse = np.linalg.inv(X)
-    except np.linalg.LinAlgError:
-        return None
-    # σ_min = 1 / ‖X⁻¹‖₂ ≥ 1 / ‖X⁻¹‖_F; a NaN fails the comparison
-    return inverse if bool((np.einsum("kij,kij->k", inverse, inverse) < least**-2).all()) else None
+    inverse, far = _inverses(X, least)
+    return inverse if far.all() else None
+
+
+def _inverses(X: np.ndarray, least: float) -> tuple[np.ndarray, np.ndarray]:
+    """The inverses of square matrices X, (n, k, k), and (n,) whether all singular values are above `least`."""
+    with np.errstate(all="ignore"):
+        inverse, known = _each(np.linalg.inv, X)
+        # σ_min = 1 / ‖X⁻¹‖₂ ≥ 1 / ‖X⁻¹‖_F; a NaN fails the comparison
+        return inverse, known & (np.einsum("kij,kij->k", inverse, inverse) < least**-2)
 
 
 def undefined(A: np.ndarray, M: np.ndarray) -> UndefinedHere:

@@ -36,7 +36,7 @@ from dalembert.system.formulation_options import formulation_options
 from dalembert.system.state import State
 from dalembert.system.system import System
 
-START = 1024  # address of the image; constants of the code are below
+START = 4096  # address of the image; constants of the code are below
 ROOM = 8  # records of the loop between two looks
 CALLED = ("begin", "advance", "fill", "nullspace", "factorize")  # by the page itself
 NATIVES = (
