@@ -7,6 +7,7 @@ residuals are a combination of rows that vanishes, and the constraints with a sh
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import hypot
 from typing import Any
 
 import numpy as np
@@ -107,7 +108,7 @@ def _open(end: Ending, name: str) -> str:
     own = [i for i, k in enumerate(rows) if system.rows.of[k] == name]
     worst = max(own, key=lambda i: abs(end.residuals[i]))
     angular = system.rows.angular[rows]
-    gap = float(np.linalg.norm([phi[i] for i in own if angular[i] == angular[worst]]))
+    gap = hypot(*(float(phi[i]) for i in own if angular[i] == angular[worst]))  # of any size, without overflow
     kind = next(c.kind for c in system.description.constraints if c.name == name)
     unit = "" if system.rows.own[rows][worst] else " rad" if angular[worst] else " m"
     return f"'{name}' {'is open' if kind in JOINTS else 'misses'} by {gap:.4g}{unit}"
