@@ -115,7 +115,13 @@ def _texts(f, owner) -> str:
     if inspect.isclass(f):  # the fields of a dataclass are documented beside them
         return " ".join([inspect.getdoc(f) or "", inspect.getdoc(f.__init__) or "", inspect.getsource(f)])
     bases = owner.__mro__ if owner is not None else ()
-    overridden = [vars(base)[f.__name__] for base in bases if f.__name__ in vars(base)]
+    if f.__module__.startswith("dalembert.control"):  # "options: those of `motion_control`"
+        named = re.findall(r"`(\w+)`", inspect.getdoc(f) or "")
+        bases = (
+            *bases,
+            *(getattr(da.control, name) for name in named if name.endswith("_control") and name != f.__name__),
+        )
+    overridden = [vars(base)[f.__name__] for base in bases if inspect.isclass(base) and f.__name__ in vars(base)]
     return " ".join(inspect.getdoc(x) or "" for x in (f, *overridden, *bases) if x is not object)
 
 
@@ -164,6 +170,10 @@ def _four_bar():
     return system, system.state(*da.zoo.four_bar_start(0.6, speed=2.0))
 
 
+def _sketch():
+    return da.Linkage("sketch", {"A": (0, 0), "B": (1, 0)}, "A", {"bar": "A B"})
+
+
 def _motion(system, **options):
     return da.control.motion_control(system, da.control.coordinates("A"), da.control.constant({"A": 1.0}), **options)
 
@@ -189,6 +199,9 @@ OPEN = {
     "environments": lambda **o: da.environments(*_four_bar(), 2, dt=0.1, actions={}, reward=max, **o),
     "read": lambda **o: da.read("four_bar.yaml", **o),
     "Mechanism.replace": lambda **o: da.zoo.four_bar().replace("crank", **o),
+    "Linkage.replace": lambda **o: _sketch().replace("bar", **o),
+    "Linkage.add_slider": lambda **o: _sketch().add_slider("block", "B", **o),
+    "Linkage.add_cylinder": lambda **o: _sketch().add_cylinder("ram", "A", "B", **o),
     "Sweep.animate": lambda **o: _four_bar()[0].sweep({"A": [0.6, 0.7]}).animate("none.html", **o),
     "Run.animate": lambda **o: da.simulate(*_four_bar(), 0.01).animate("none.html", **o),
 }

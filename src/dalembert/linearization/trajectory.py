@@ -109,7 +109,7 @@ class LinearTrajectory(Tabular):
         return system.state(q, (1 - s) * self.v[k] + s * self.v[n], t)
 
     def deviation(self, t: float, state: StateGiven) -> np.ndarray:
-        """(n,) x of a `State` of the mechanism at a time t (s): its distance from the motion."""
+        """(n,) x of a state, a `State` of the mechanism, at a time t (s): its distance from the motion."""
         return replace(self.operating, state=self.reference(t)).deviation(state)
 
 

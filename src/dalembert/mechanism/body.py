@@ -15,8 +15,8 @@ from dalembert.mechanism.values import Defaults
 from dalembert.spatial import RigidInertia, Transform, congruence
 from dalembert.symbols import array, snap, zeros
 
-_IDENTITY = Transform.identity()  # shared by frames, so nobody may write to it
-_IDENTITY.R.flags.writeable = _IDENTITY.p.flags.writeable = False
+IDENTITY = Transform.identity()  # shared by frames, so nobody may write to it
+IDENTITY.R.flags.writeable = IDENTITY.p.flags.writeable = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,7 +29,7 @@ class Body:
     inertia: np.ndarray  # (3, 3) about the centre of mass, in body axes
     defaults: Defaults  # the parameters of the mechanism it belongs to
     shapes: list[Shape] = field(default_factory=list)  # what it looks like, for pictures
-    drawn: Transform = _IDENTITY  # place of its frame in the drawing
+    drawn: Transform = IDENTITY  # place of its frame in the drawing
 
     def at(self, x: Any = 0.0, y: Any = 0.0, z: Any = 0.0, *, rotation: Any = None) -> Frame:
         """The frame at (x, y, z) of this body (m), turned by `rotation` (a 3×3 matrix or a SciPy Rotation).
@@ -50,7 +50,7 @@ class Body:
             return here if rotation is None else here.at(rotation=rotation)
         p = self.defaults.checked(_position(x, y, z, what), (3,), what)
         if rotation is None:
-            return Frame(self, Transform(_IDENTITY.R, p))
+            return Frame(self, Transform(IDENTITY.R, p))
         return Frame(
             self,
             Transform(self.defaults.rotation(rotation, f"the rotation of a frame on body '{self.name}'"), p),
@@ -58,8 +58,8 @@ class Body:
 
     def drawn_at(self, point: np.ndarray) -> Frame:
         """The frame at a point (3,) of the drawing, with the ground's axes."""
-        here = Transform(_IDENTITY.R, point)
-        return Frame(self, here if self.drawn is _IDENTITY else self.drawn.inverse() @ here)
+        here = Transform(IDENTITY.R, point)
+        return Frame(self, here if self.drawn is IDENTITY else self.drawn.inverse() @ here)
 
     def add_shape(
         self,
@@ -96,7 +96,7 @@ class Body:
     @property
     def frame(self) -> Frame:
         """The body's own frame."""
-        return Frame(self, _IDENTITY)
+        return Frame(self, IDENTITY)
 
     def spatial_inertia(self) -> RigidInertia:
         """Inertia about the body frame's origin."""
@@ -116,12 +116,12 @@ class Frame:
     def at(self, x: Any = 0.0, y: Any = 0.0, z: Any = 0.0, *, rotation: Any = None) -> Frame:
         """The frame at (x, y, z) of this one (m; also one list of three or two), turned by `rotation`."""
         inside = self.body.at(x, y, z, rotation=rotation)
-        return inside if self.T is _IDENTITY else Frame(self.body, self.T @ inside.T)
+        return inside if self.T is IDENTITY else Frame(self.body, self.T @ inside.T)
 
     @property
     def drawn(self) -> Transform:
         """Place of the frame in the drawing."""
-        return self.T if self.body.drawn is _IDENTITY else self.body.drawn @ self.T
+        return self.T if self.body.drawn is IDENTITY else self.body.drawn @ self.T
 
     def __repr__(self) -> str:
         p = ", ".join(f"{x:g}" if isinstance(x, float) else str(x.sx) for x in self.T.p)

@@ -9,7 +9,7 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.errors import ArgumentError, DescriptionError
-from dalembert.mechanism.body import _IDENTITY, Body, Frame, turned_inertia
+from dalembert.mechanism.body import IDENTITY, Body, Frame, turned_inertia
 from dalembert.mechanism.checks import check_armature
 from dalembert.mechanism.elements import Elements
 from dalembert.mechanism.inertia import inertia_matrix
@@ -71,9 +71,9 @@ class Buildable(Elements):
 
     def _place(self, at: Any, rotation: Any, what: str) -> Transform:
         """A place in the drawing."""
-        p = _IDENTITY.p if at is None else self._point(at, f"at of {what}")
-        R = _IDENTITY.R if rotation is None else self.parameters.rotation(rotation, f"the rotation of {what}")
-        return _IDENTITY if at is None and rotation is None else Transform(R, p)
+        p = IDENTITY.p if at is None else self._point(at, f"at of {what}")
+        R = IDENTITY.R if rotation is None else self.parameters.rotation(rotation, f"the rotation of {what}")
+        return IDENTITY if at is None and rotation is None else Transform(R, p)
 
     def add_frame(self, name: str, frame: Any, *, at: Any = None) -> Frame:
         """Give a frame (`body.at(...)`) a name by which poses and Jacobians can be asked for.

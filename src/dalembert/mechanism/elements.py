@@ -138,12 +138,12 @@ class Elements:
             elif not issubclass(kind, AxisJoint):
                 raise DescriptionError(f"{what} has axis=, but a {joint} joint has none; leave it away.")
             else:
-                axis, on = self._axis_between(axis, what)
+                axis, on = self.axis_between(axis, what)
                 joint, at = kind(axis), on if at is None and on is not None else at
         check_joint(joint, what, self.parameters)
         return joint, at
 
-    def _axis_between(self, axis: Any, what: str) -> tuple[Any, Any]:
+    def axis_between(self, axis: Any, what: str) -> tuple[Any, Any]:
         """An axis and a point on it: of two points, from the first to the second; else the axis and None."""
         if isinstance(axis, (str, ca.SX)) or not hasattr(axis, "__len__") or len(axis) != 2:
             return axis, None

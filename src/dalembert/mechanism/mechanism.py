@@ -132,9 +132,9 @@ class Mechanism(Buildable, Machinery, Touchable, Editable):
     ) -> list[dict[str, Body]]:
         """Add copies of another mechanism, evenly around an axis: legs of a platform, fingers of a gripper.
 
-        other, at and parameters as in `merge`; prefix has {} where the number of the copy goes, from 1. axis: a letter
-        or three numbers, through the origin of the frame `at`; the first copy is not turned. Returns the bodies of
-        each copy by their old names.
+        count: how many. other, at and parameters as in `merge`; prefix has {} where the number of the copy goes, from
+        1. axis: a letter or three numbers, through the origin of the frame `at`; the first copy is not turned. Returns
+        the bodies of each copy by their old names.
 
         >>> import dalembert as da
         >>> finger = da.Mechanism("finger")

@@ -108,5 +108,5 @@ def _axis_or_points(node: Node, scope: Scope) -> tuple[Any, Any]:
     if isinstance(node.value, list) and len(node.value) == 2:
         ends = tuple(point(item, scope) for item in node.items(2))
         with node.here():
-            return scope.m._axis_between(ends, "the joint")
+            return scope.m.axis_between(ends, "the joint")
     return axis(node, scope), None
