@@ -10,6 +10,7 @@ from dalembert.outcome import CALLBACK, NOT_FINITE, OK, UNSOUND
 STILL = 1e-12  # of free fall: accelerations, and speeds of a fall, that are rounding
 FAR = 1e15  # usual sizes: a number beyond has lost its digits, and no controller is asked about such a state
 EPS = 2.0**-52
+ORDINARY = 1e4  # units of position: up to it rounding is what the ruler allows for everywhere, and tolerances are kept
 SHARE = 0.1  # of the distance of neighbouring numbers: an error of a step that is small beside its rounding
 WORK = 1e3  # times rtol: works follow from the motion, and no step depends on them
 
@@ -58,7 +59,7 @@ def state_rounding(run):
     most = abs(run.clock.t) * run.scales.rate if timed and run.clock.hold == 0.0 else 0.0
     for j in range(run.nq):
         most = max(most, abs(run.x[j]) / run.unit[j])
-    return EPS * most
+    return EPS * most if most > ORDINARY else 0.0
 
 
 @inline
