@@ -6,6 +6,7 @@ too.
 """
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from dalembert.forks import undisturbed as _undisturbed
@@ -245,6 +246,8 @@ def __getattr__(name: str) -> Any:
     if name in _PACKAGES:
         with _undisturbed():
             return import_module(f"dalembert.{name}")  # which makes it an attribute of this module
+    if name.startswith("__") or find_spec(f"dalembert.{name}") is not None:  # what Python itself looks for
+        raise AttributeError(f"module 'dalembert' has no attribute '{name}'")
     if name not in _HOME:
         from dalembert.hints import MissingAttribute
 

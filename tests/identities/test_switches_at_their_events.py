@@ -103,7 +103,7 @@ def test_a_mass_matrix_that_becomes_singular_ends_the_run_with_a_sentence():
     system = slide(False, inertia=0.0)
     run = da.simulate(system, system.assemble(guess={"r": 1.0}), 2.0, switches=da.Switch(open="hold", at=1.0))
     assert run.status == Status.NOT_FINITE
-    assert run.t[-1] == pytest.approx(1.0, abs=1e-9)  # the inertia of the turn falls as (1 − t)²
+    assert run.t[-1] == pytest.approx(1.0, abs=1e-7)  # the inertia of the turn falls as (1 − t)²: 1e-14 is rounding
     assert len(run.t) > 2
     assert "velocity 'turn' moves no mass" in run.message
     with pytest.raises(AssemblyError, match="moves no mass"):

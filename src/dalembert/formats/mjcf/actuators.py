@@ -70,7 +70,7 @@ def _law(r: Reading, k: int, path: Any, u: ca.SX, how: str) -> ActuatorForce:
 def _ranges(r: Reading, k: int) -> dict[str, tuple[float, float]]:
     """The ranges of an actuator that are in force: of ctrl, force and act."""
     model = r.model
-    places = {"ctrl": control(model, k), "force": output(model, k), "act": k}
+    places = {"ctrl": control(model, k), "force": k, "act": k}
     of = {n: getattr(model, f"actuator_{n}range")[x] for n, x in places.items() if _limited(model, n, x)}
     return {n: (float(x[0]), float(x[1])) for n, x in of.items()}
 

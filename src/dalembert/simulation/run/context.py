@@ -153,7 +153,7 @@ def first_rows(layout: Layout, start: State) -> tuple[int, ...] | None:
     never used.
     """
     system = layout.system
-    if len(system.rows.of) < system.nv or layout.setup.formulation != "auto":
+    if not 0 < system.nv <= len(system.rows.of) or layout.setup.formulation != "auto":
         return None
     return independent_rows(system, start, layout.setup.p)
 

@@ -88,7 +88,8 @@ class Dense:
         setup, gauge, ruler = self.layout.setup, run.gauge, run.ruler
         if setup.projection is None or setup.formulation in TOTAL_RATES or not gauge.address:
             return
-        for k in np.flatnonzero(out[:, -1] < ruler.nearby**2):  # in steps whose stages are near
+        between = ~np.isin(wanted, self.times)  # records are as they are
+        for k in np.flatnonzero(between & (out[:, -1] < ruler.nearby**2)):  # in steps whose stages are near
             gauge.y[1] = SKIPPED
             if gauge.at(float(wanted[k]), out[k, : run.nq])[0] < ruler.turned**2 and np.isfinite(out[k]).all():
                 land_record(self.layout, self.rows_used, float(wanted[k]), out[k])
