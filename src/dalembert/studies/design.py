@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.errors import unknown
+from dalembert.studies.estimated import Estimated, aligned
 from dalembert.system.state import State
 from dalembert.system.system import System
-from dalembert.tables import Columns, Tabular
+from dalembert.tables import Columns
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Design(Tabular):
+class Design(Estimated):
     """Parameters that serve a purpose best: `design["l1"]`, `design.system`, `design.states`; printed as a table.
 
     The table of `to_pandas` has, in each position of the path, what was wanted and what was reached.
@@ -36,11 +36,6 @@ class Design(Tabular):
     kept: bool  # whether all limits hold
 
     @property
-    def values(self) -> dict[str, float]:
-        """The parameters by name."""
-        return dict(zip(self.names, self.estimate.tolist()))
-
-    @property
     def error(self) -> float:
         """Root mean square of what is missed, in the unit of the quantities."""
         return float(np.sqrt(np.mean((self.reached - self.target) ** 2)))
@@ -55,11 +50,6 @@ class Design(Tabular):
             said += f"; at a bound: {', '.join(self.at_bound)}"
         return said
 
-    def __getitem__(self, name: str) -> float:
-        if name not in self.names:
-            raise unknown("parameter", name, self.names)
-        return self.values[name]
-
     def _columns(self) -> Columns:
         values = {name: np.asarray(x) for name, x in self.path.items()}
         for k, name in enumerate(self.of):
@@ -72,9 +62,7 @@ class Design(Tabular):
         cells += [[n, f"{a:.6g}", f"{b:.6g}"] for n, a, b in zip(self.names, self.first, self.estimate)]
         missed = None if self.before is None else float(np.sqrt(np.mean((self.before - self.target) ** 2)))
         cells.append(["missed by (rms)", "–" if missed is None else f"{missed:.3g}", f"{self.error:.3g}"])
-        widths = [max(len(row[k]) for row in cells) for k in range(3)]
-        lines = [f"{a:{widths[0]}}  {b:>{widths[1]}}  {c:>{widths[2]}}" for a, b, c in cells]
-        return "\n".join([repr(self)[1:-1], *(line.rstrip() for line in lines)])
+        return "\n".join([repr(self)[1:-1], *aligned(cells)])
 
     def __repr__(self) -> str:
         return f"<design of '{self.system.name}' in {len(self.target)} positions: {self.message}>"

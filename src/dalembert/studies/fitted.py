@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from dalembert import checks
-from dalembert.errors import unknown
 from dalembert.simulation.results.run import Run
+from dalembert.studies.estimated import Estimated, aligned
 from dalembert.studies.measured import Measured
 from dalembert.system.system import System
-from dalembert.tables import Columns, Tabular
+from dalembert.tables import Columns
 
 UNDETERMINED = 1e-8  # of the largest singular value of the scaled Jacobian: below, noise of 1e-8 decides
 
@@ -41,7 +41,7 @@ def covariance(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Fit(Tabular):
+class Fit(Estimated):
     """Parameters found from measurements: `fit.values`, `fit.errors`, `fit.confidence()`; `print(fit)` is a table.
 
     The table of `to_pandas` and `plot` has each quantity measured, simulated and their difference over time.
@@ -62,11 +62,6 @@ class Fit(Tabular):
     success: bool
 
     @property
-    def values(self) -> dict[str, float]:
-        """The parameters by name."""
-        return dict(zip(self.names, self.estimate.tolist()))
-
-    @property
     def errors(self) -> dict[str, float]:
         """Standard errors of the parameters by name."""
         return dict(zip(self.names, np.sqrt(np.diag(self.covariance)).tolist()))
@@ -85,11 +80,6 @@ class Fit(Tabular):
         if self.at_bound:
             said += f"; at a bound: {', '.join(self.at_bound)}"
         return said
-
-    def __getitem__(self, name: str) -> float:
-        if name not in self.names:
-            raise unknown("parameter", name, self.names)
-        return self.values[name]
 
     def confidence(self, level: float = 0.95) -> dict[str, tuple[float, float]]:
         """Intervals (least, greatest) of the parameters by name, by Student's distribution; level: their probability.
@@ -119,9 +109,7 @@ class Fit(Tabular):
         cells = [["", "value", "error", "95 %", ""]]
         for name, (low, high) in self.confidence().items():
             cells.append([name, f"{self.values[name]:.6g}", f"{self.errors[name]:.2g}", f"{low:.6g}", f"{high:.6g}"])
-        widths = [max(len(row[k]) for row in cells) for k in range(5)]
-        lines = [f"{row[0]:{widths[0]}}" + "".join(f"  {x:>{w}}" for x, w in zip(row[1:], widths[1:])) for row in cells]
-        return "\n".join([repr(self)[1:-1], *(line.rstrip() for line in lines)])
+        return "\n".join([repr(self)[1:-1], *aligned(cells)])
 
     def __repr__(self) -> str:
         count = int(np.isfinite(self.measured.values).sum())
