@@ -22,8 +22,9 @@ it is closed. In the mass metric, ν = R v with M̂ = RᵀR, the rows that hold 
 reveals their rank; what is left is `cone`.
 
 The end is then brought onto the manifold along the same directions: Φ(q⁺) = 0, gaps that bear are not negative, and
-A(q⁺) v⁺ + b = 0 (V. Acary, Projected event-capturing time-stepping schemes, CMAME 256 (2013) 224-250), so loops are closed in positions and velocities. Departures: x also has the mean force of
-each row in the step, which the next step starts from, and the residual of its contact problem.
+A(q⁺) v⁺ + b = 0 (V. Acary, Projected event-capturing time-stepping schemes, CMAME 256 (2013) 224-250), so loops are
+closed in positions and velocities. Departures: x also has the mean force of each row in the step, which the next step
+starts from, and the residual of its contact problem.
 """
 
 from __future__ import annotations
