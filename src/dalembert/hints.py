@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from functools import wraps
 from typing import Any, TypeVar
 
-_JOINT = "m.add_joint(name, da.{}, parent, child)"
+_JOINT = "m.add_joint(name, da.{}, a, b)"
 #: class, or "dalembert": {what is tried: what it is here}
 ATTRIBUTES: dict[str, dict[str, str]] = {
     "dalembert": {
