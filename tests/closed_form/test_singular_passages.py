@@ -314,4 +314,5 @@ def test_energy_is_kept_beside_singular_positions_too():
         assert len(run.passages) == len(restored.passages) == 3
         assert np.abs(restored.energy_error).max() < 1e-10
     assert errors[0] < 3e-8
-    assert errors[2] < errors[1] < errors[0]
+    assert max(errors[1:]) < errors[0]
+    assert max(errors[1:]) < 5e-9  # rounding of forces 1/σ: a tighter tolerance does not reduce it
