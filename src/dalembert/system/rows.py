@@ -17,11 +17,11 @@ from dalembert.symbols import is_number, zeros
 
 RowChoice = tuple[int, ...] | None  # indices of constraint rows; None: all
 
-#: products in S = A M⁻¹ Aᵀ for each velocity, from which equations are solved in loops over dense matrices. Elimination
-#: as straight-line code (`recursions.elimination`) has an operation for every product. Counted: a Stewart platform 47,
-#: a hand 32, twelve robots with loops 6 to 83, a ladder of 40 loops 6; Hoberman rings of 15, 23, 39 and 59 velocities 66,
-#: 131, 324 and 686. On the ring of 15 a short run took 2.2 times as long in loops, on that of 23 0.9 times; larger rings
-#: were not compared, their straight-line code takes minutes to compile. The mark lies between the two; no plateau is shown.
+#: products in S = A M⁻¹ Aᵀ for each velocity, from which equations are solved in loops over dense matrices.
+#: Elimination as straight-line code (`recursions.elimination`) has an operation for every product. Counted: a Stewart
+#: platform 47, a hand 32, twelve robots with loops 6 to 83, a ladder of 40 loops 6; Hoberman rings of 15, 23, 39 and
+#: 59 velocities 66, 131, 324 and 686. In loops a short run took 2.2 times as long on the ring of 15, 0.9 times on that
+#: of 23; larger ones were not compared, as their straight-line code takes long to compile. No plateau is shown.
 DENSE = 100.0
 
 
