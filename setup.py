@@ -5,10 +5,8 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from sysconfig import get_platform
 
 from setuptools import setup
-from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_py import build_py
 
 
@@ -28,11 +26,5 @@ class BuildWithBitcode(build_py):
         )
 
 
-class PlatformWheel(bdist_wheel):
-    """A wheel for any Python 3 on this platform: bitcode is for one architecture."""
-
-    def get_tag(self):
-        return "py3", "none", get_platform().replace("-", "_").replace(".", "_")
-
-
-setup(cmdclass={"build_py": BuildWithBitcode, "bdist_wheel": PlatformWheel})
+# The wheel is for any Python 3 on any platform: bitcode becomes machine code where it is loaded.
+setup(cmdclass={"build_py": BuildWithBitcode})

@@ -6,8 +6,11 @@ from browser_waiting import until
 class Page:
     """A page of the studio; it notes errors and requests to elsewhere."""
 
-    def __init__(self, browser, url, size=(1000, 620)):
-        self.context = browser.new_context(viewport={"width": size[0], "height": size[1]}, reduced_motion="reduce")
+    def __init__(
+        self, browser, url, size=(1000, 620), ready="window.studio?.state.poses && !studio.state.fresh", touch=False
+    ):
+        view = {"width": size[0], "height": size[1]}
+        self.context = browser.new_context(viewport=view, reduced_motion="reduce", has_touch=touch)
         self.page, self.trouble = self.context.new_page(), []
         self.page.on("pageerror", lambda e: self.trouble.append(str(e)))
         self.page.on("console", lambda m: self.trouble.append(m.text) if m.type == "error" else None)
@@ -16,7 +19,7 @@ class Page:
             "request", lambda r: r.url.startswith(("blob:", "data:")) or own in r.url or self.trouble.append(r.url)
         )
         self.page.goto(f"{url}?quality=low")
-        self.until("window.studio?.state.poses && !studio.state.fresh")
+        self.until(ready)
 
     def until(self, expression, seconds=120.0):
         return until(self.page, expression, seconds)

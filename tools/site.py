@@ -1,4 +1,4 @@
-"""Hooks of the site: pages of the gallery from its scripts and what they wrote, and KaTeX for the formulas.
+"""Hooks of the site: pages of the reference, of messages and of the gallery, and KaTeX for the formulas.
 
 `make gallery` writes figures, animations and numbers to build/gallery. `npm install --prefix build katex iframe-worker`
 brings KaTeX, and what search needs where there is no server. The site is built without them, too: pages then have no
@@ -11,6 +11,7 @@ import ast
 import json
 import logging
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,12 @@ SCRIPTS = ("katex.min.js", "contrib/auto-render.min.js")
 log = logging.getLogger("mkdocs.hooks.site")
 
 
+sys.path.insert(0, str(ROOT / "tools"))
+error_page, reference_pages = import_module("error_page"), import_module("reference_pages")
+PACKAGE = ROOT / "src" / "dalembert"
+LISTING = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+
+
 def on_config(config: MkDocsConfig) -> None:
     """Ask for KaTeX's style and scripts if they are there."""
     if KATEX.is_dir():
@@ -38,6 +45,9 @@ def on_config(config: MkDocsConfig) -> None:
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add a page for each case of the gallery, what the cases wrote, and KaTeX."""
+    for address, text in reference_pages.pages(LISTING).items():
+        files.append(File.generated(config, address, content=text))
+    files.append(File.generated(config, "messages.md", content=error_page.page(error_page.sentences(PACKAGE))))
     for case in _cases():
         files.append(File.generated(config, f"gallery/{case}.md", content=_page(case)))
         for ending in (".png", "_card.png", ".html", "_live.html"):
@@ -52,13 +62,23 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Append the pictures of all cases to the gallery's page, and put a live mechanism on the first page."""
+    """Append the pictures of all cases to the gallery's page, and put a live mechanism on the first page.
+
+    The list of the reference becomes an overview.
+    """
+    if page.file.src_uri == "reference.md":
+        return reference_pages.overview(LISTING)
     if page.file.src_uri == "index.md" and (BUILT / LIVE).exists():
         frame = (
             f'<iframe class="player" src="gallery/files/{LIVE}" title="A mechanism to drag" loading="lazy"></iframe>'
         )
         return markdown.replace("<!-- live -->", f"Drag it: its loops stay closed, computed in this page.\n\n{frame}\n")
     return markdown + _overview() if page.file.src_uri == "gallery.md" else markdown
+
+
+def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Link public names to the reference."""
+    return reference_pages.linked(html, reference_pages.addresses(LISTING), page.file.dest_uri)
 
 
 def _cases() -> list[str]:

@@ -11,7 +11,9 @@ GROUPS = {
         "delta", "stewart", "two_arms", "singular_control", "beyond_workspace", "governor_lqr", "swing_up", "parking",
         "pull_up", "marionette_carried",
     ),
-    "Changing structure": ("five_bar_latch", "grasp", "hand_held", "regrasp", "rimless_wheel", "juggler", "clutch"),
+    "Changing structure": (
+        "five_bar_latch", "grasp", "hand_held", "regrasp", "rimless_wheel", "juggler", "clutch", "hoist",
+    ),
     "Many runs at once": ("tolerances", "robust_regulator", "passage_map", "suspension_indices", "learned_balance"),
 }  # fmt: skip
 CASES = [case for cases in GROUPS.values() for case in cases]

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from dalembert.charts import LocalChart as LocalChart
     from dalembert.compiler.kernel import Kernel as Kernel
     from dalembert.ensembles.ensemble import ensemble as ensemble
-    from dalembert.ensembles.many import Sweeps as Sweeps
     from dalembert.ensembles.many import assemble_many as assemble_many
     from dalembert.ensembles.many import inverse_dynamics_many as inverse_dynamics_many
     from dalembert.ensembles.many import sweep_many as sweep_many
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from dalembert.ensembles.sensitivities import RunSensitivities as RunSensitivities
     from dalembert.ensembles.starts import States as States
     from dalembert.ensembles.summary import Extremes as Extremes
+    from dalembert.ensembles.sweeps import Sweeps as Sweeps
     from dalembert.errors import ArgumentError as ArgumentError
     from dalembert.errors import AssemblyError as AssemblyError
     from dalembert.errors import CompileError as CompileError
@@ -44,11 +44,13 @@ if TYPE_CHECKING:
     from dalembert.errors import ModelFileError as ModelFileError
     from dalembert.errors import UnknownName as UnknownName
     from dalembert.formats import read as read
+    from dalembert.formats.adams import read_adams as read_adams
     from dalembert.formats.mjcf.reader import read_mjcf as read_mjcf
     from dalembert.formats.model.reader import read_model as read_model
     from dalembert.formats.rbdl import read_rbdl as read_rbdl
     from dalembert.formats.sdf import read_sdf as read_sdf
     from dalembert.formats.urdf import read_urdf as read_urdf
+    from dalembert.formats.usd import read_usd as read_usd
     from dalembert.kinematics.result import Workspace as Workspace
     from dalembert.kinematics.workspace import workspace as workspace
     from dalembert.learning.environments import environment as environment
@@ -124,9 +126,9 @@ if TYPE_CHECKING:
     from dalembert.simulation.hybrid.switch import Switch as Switch
     from dalembert.simulation.hybrid.switch import Switched as Switched
     from dalembert.simulation.momentum_maps import MomentumMaps as MomentumMaps
-    from dalembert.simulation.passages import Passage as Passage
     from dalembert.simulation.results.run import Run as Run
     from dalembert.simulation.simulate import simulate as simulate
+    from dalembert.simulation.singular.passages import Passage as Passage
     from dalembert.simulation.stabilization import Baumgarte as Baumgarte
     from dalembert.simulation.stabilization import Projection as Projection
     from dalembert.simulation.stabilized import StabilizedLinearization as StabilizedLinearization
@@ -141,6 +143,8 @@ if TYPE_CHECKING:
     from dalembert.studies.fit import fit as fit
     from dalembert.studies.fitted import Fit as Fit
     from dalembert.studies.optimize import optimize as optimize
+    from dalembert.studies.studied import Study as Study
+    from dalembert.studies.study import study as study
     from dalembert.system.constraints import Acceleration as Acceleration
     from dalembert.system.diagonal import Diagonal as Diagonal
     from dalembert.system.reactions import Reactions as Reactions
@@ -163,19 +167,22 @@ _HOMES = {
     "charts": "Chart LocalChart",
     "compiler.kernel": "Kernel",
     "ensembles.ensemble": "ensemble",
-    "ensembles.many": "Sweeps assemble_many inverse_dynamics_many sweep_many",
+    "ensembles.many": "assemble_many inverse_dynamics_many sweep_many",
     "ensembles.result": "Ensemble",
     "ensembles.starts": "States",
     "ensembles.sensitivities": "RunSensitivities",
     "ensembles.summary": "Extremes",
+    "ensembles.sweeps": "Sweeps",
     "errors": "ArgumentError AssemblyError CompileError DalembertError DescriptionError FileError MissingExtra "
     "ModelFileError UnknownName",
     "formats": "read",
     "formats.model.reader": "read_model",
     "formats.mjcf.reader": "read_mjcf",
+    "formats.adams": "read_adams",
     "formats.rbdl": "read_rbdl",
     "formats.sdf": "read_sdf",
     "formats.urdf": "read_urdf",
+    "formats.usd": "read_usd",
     "kinematics.result": "Workspace",
     "kinematics.workspace": "workspace",
     "learning.environments": "environment environments",
@@ -215,7 +222,7 @@ _HOMES = {
     "simulation.callbacks": "expression",
     "simulation.events": "Event",
     "simulation.momentum_maps": "MomentumMaps",
-    "simulation.passages": "Passage",
+    "simulation.singular.passages": "Passage",
     "simulation.hybrid.switch": "Switch Switched",
     "simulation.files.saving": "load",
     "simulation.simulate": "simulate",
@@ -230,6 +237,8 @@ _HOMES = {
     "studies.fit": "fit",
     "studies.fitted": "Fit",
     "studies.optimize": "optimize",
+    "studies.studied": "Study",
+    "studies.study": "study",
     "system.constraints": "Acceleration",
     "system.diagonal": "Diagonal",
     "system.reactions": "Reactions",

@@ -20,6 +20,7 @@ class UnknownName(DescriptionError, KeyError):
     """A name was asked for that the mechanism does not have."""
 
     __str__ = Exception.__str__  # KeyError would print the message's repr
+    repair: tuple[str, str] | None = None  # the name, and the one that is surely meant
 
 
 class ArgumentError(DalembertError, ValueError):
@@ -45,10 +46,12 @@ class ModelFileError(FileError):
     arm.urdf:12: <mass>: value is 'heavy'; needed: one number.
     """
 
-    def __init__(self, text: str, file: str = "", line: int = 0):
+    def __init__(self, text: str, file: str = "", line: int = 0, repair: tuple[str, str] | None = None):
+        """repair: a word of that line, and the one that is surely meant."""
         where = f"{file}:{line}: " if file and line else f"{file}: " if file else ""
         super().__init__(where + text)
-        self.text, self.file, self.line = text, file, line
+        self.text, self.file, self.line, self.repair = text, file, line, repair
+        self.faults: tuple[ModelFileError, ...] = (self,)  # all of the file that it tells
 
 
 class MissingExtra(DalembertError, ImportError):
@@ -71,7 +74,35 @@ def unknown(kind: str, name: object, known: Iterable[str], where: str = "") -> U
     near = get_close_matches(str(name), names, n=1)
     hint = f" Did you mean '{near[0]}'?" if near else ""
     subject = f"{where} asks for {kind} '{name}'" if where else f"there is no {kind} '{name}'"
-    return UnknownName(f"{subject}; known: {shown or 'none'}.{hint}")
+    error = UnknownName(f"{subject}; known: {shown or 'none'}.{hint}")
+    error.repair = repair(str(name), names)
+    return error
+
+
+def repair(name: str, known: Iterable[str]) -> tuple[str, str] | None:
+    """A name, and the only known one that it surely means: but for case, spaces and dashes, or for one letter in four.
+
+    >>> repair("Revolute", ["revolute", "prismatic"]), repair("stifness", ["stiffness"]), repair("a", ["b"])
+    (('Revolute', 'revolute'), ('stifness', 'stiffness'), None)
+    """
+
+    def plain(text: str) -> str:
+        return "".join(c for c in text.casefold() if c not in " _-")
+
+    names = list(known)
+    for alike in (lambda n: plain(n) == plain(name), lambda n: len(name) >= 4 and _one_letter(plain(name), plain(n))):
+        near = [n for n in names if alike(n)]
+        if near:
+            return (name, near[0]) if len(near) == 1 and near[0] != name else None
+    return None
+
+
+def _one_letter(a: str, b: str) -> bool:
+    """Whether a letter that is missing, too much or another one, or two that changed places, make b of a."""
+    k = next((k for k, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
+    rest, other = a[k:], b[k:]
+    swapped = rest[:2] == other[1::-1] if len(rest) > 1 and len(other) > 1 else False
+    return rest[1:] == other or rest == other[1:] or rest[1:] == other[1:] or (swapped and rest[2:] == other[2:])
 
 
 def extra(module: str, name: str, purpose: str) -> Any:

@@ -2,8 +2,7 @@
 
 One object, made from the tolerances of a run and the `RankPolicy` of its mechanism, and copied into the record of the
 native loop (`integrators.run_record`), where it has the same names. What decides about a crossing once the loop has
-ended beside a singular configuration is at the head of `simulation.crossing`, `simulation.careful` and
-`simulation.passages`.
+ended beside a singular configuration is at the heads of the modules of `simulation.singular`.
 
 σ is the least singular value of the whitened constraint rows (`rank`): about 1 far from singular configurations. A
 margin is the least squared sine between a row and those before it, or the squared length of a row over its usual one:
@@ -31,8 +30,7 @@ class Ruler:
     # --- rank
     near: float  # σ below which elimination without pivoting loses the accuracy asked for: √(ε / accuracy)
     hit: float  # σ of a singular configuration that is met: about the error of the motion, 10 rtol
-    crossed: float  # σ ahead of one that is crossed where branches cross: `hit` of steps in doubles
-    followed: float  # σ down to which a motion is followed by rows in twice the precision; now as `hit`
+    told: float  # rad, or lengths: a miss of an apex that is told from none, ten times what a run is off by: 3 rtol
     turned: float  # σ below which rounding of positions, ε/σ, turns velocities, ε/σ², by more than rtol: √(10 ε / rtol)
     lost: float  # margin of a stage at which rounding, ε / margin, may exceed the tolerance: the stage is moved
     clearly: float = 1e4  # times the margin that is not trusted: rows independent enough for all to be used. plateau
@@ -73,6 +71,8 @@ class Ruler:
     scaled: float = 1e-3  # of the kinetic energy: what rounding may have changed. plateau
 
     # --- rounding
+    finest: float = 1e-12  # σ down to which rows in twice the precision, combined in doubles, are known to 1e-4: ε/σ
+    necks: float = 10.0  # times the least σ of a configuration that rounded lengths leave regular: nearer, they decide
     rounding: float = 1e-15  # of a time or a coordinate: a few units in the last place
     least_step: float = 1e-14  # of the time, or of what the motion takes: no step that error control may ask for
 
@@ -82,8 +82,7 @@ def make_ruler(rtol: float, policy: RankPolicy, least: float = 0.0) -> Ruler:
     return Ruler(
         near=policy.near,
         hit=max(MET, 10.0 * rtol, least),
-        crossed=max(MET, 10.0 * rtol, least),
-        followed=max(MET, 10.0 * rtol, least),
+        told=3.0 * rtol,
         turned=(1e-15 / rtol) ** 0.5,
         lost=1e-13 / rtol,
     )

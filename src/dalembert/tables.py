@@ -67,6 +67,20 @@ class Tabular:
         except OSError as error:
             raise FileError(f"'{place}' cannot be written: {error.strerror}.") from error
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the columns of `to_pandas` into a NumPy archive (.npz), with its index, and their units as "units".
+
+        path: of the file. `numpy.load(path)["q.A"]` is a column, `numpy.load(path)["units"]` rows of name and unit.
+        """
+        place, c = checks.path(path, "path"), self._columns()
+        columns = {name: _storable(x) for name, x in {c.index: c.rows, **c.values}.items()}
+        units = np.array([(name, unit) for name, unit in c.units.items() if name in columns] or [("", "")], dtype=str)
+        try:
+            with replacing(place) as temporary, temporary.open("wb") as file:
+                np.savez_compressed(file, units=units, title=np.array(c.title), **columns)  # type: ignore[arg-type]
+        except OSError as error:
+            raise FileError(f"'{place}' cannot be written: {error.strerror}.") from error
+
     def plot(self, names: Any = None, path: str | os.PathLike[str] | None = None) -> Any:
         """Curves over the index as a Matplotlib figure (extra `view`), one panel for each unit.
 
@@ -81,8 +95,10 @@ class Tabular:
         return "\n".join([_sentence(repr(self)), *summarized(self._columns())])
 
     def _repr_html_(self) -> str:
-        """The first and last rows, for notebooks."""
-        return html_table(self._columns(), _sentence(repr(self)))
+        """The picture of `plot`, where Matplotlib is there, above the first and last rows, for notebooks."""
+        from dalembert.view.notebook import svg_of
+
+        return svg_of(self) + html_table(self._columns(), _sentence(repr(self)))
 
 
 def summarized(c: Columns) -> list[str]:
@@ -128,6 +144,12 @@ def _cell(x: Any) -> str:
 def _sentence(text: str) -> str:
     """What stands between the angle brackets of a repr."""
     return text[1:-1] if text.startswith("<") and text.endswith(">") else text
+
+
+def _storable(x: np.ndarray) -> np.ndarray:
+    """A column without Python objects."""
+    values = np.asarray(x)
+    return values.astype(str) if values.dtype.kind == "O" else values
 
 
 def _plain(x: np.ndarray) -> list[Any]:

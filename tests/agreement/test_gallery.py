@@ -341,6 +341,20 @@ def test_a_clutch_grips_and_slips_when_its_formulas_say(case):
         assert found == pytest.approx(exact, abs=1e-8)
 
 
+def test_a_belt_slips_and_grips_and_the_hoist_settles_as_its_constants_say(case):
+    rows = case("hoist")
+    assert rows["changes"] == "belt sticks"
+    for what in (
+        "drum as it grips, and by Euler (rad/s)",
+        "speed of the load, and of the motor's constants (m/s)",
+    ):
+        found, exact = map(float, rows[what].split(","))
+        assert found == pytest.approx(exact, rel=3e-4)
+    assert rows["sun by carrier (Willis: 4)"] == pytest.approx(4.0, rel=1e-12)
+    assert rows["slip while it grips, at most (m/s)"] < 1e-12
+    assert rows["energy error (J)"] < 1e-6
+
+
 def test_a_chosen_epsilon_keeps_noise_out_of_the_law_at_singular_positions(case):
     """Aghili (68): the constraint is left out where |cos q₁| < ε/√5 l; without ε noise is taken for a constraint."""
     rows = case("singular_control", tried=())

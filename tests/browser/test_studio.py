@@ -124,7 +124,7 @@ def test_a_file_is_dropped_and_bad_ones_are_refused(opened, tmp_path):
 
 def test_two_tabs_a_reload_and_a_lost_connection(opened):
     _, one, two = opened(pages=2)
-    one.page.locator("#coordinates .slider[data-name=A] input[type=number]").fill("0.8")
+    one.page.locator("#coordinates .slider[data-name=A] input[type=number]").fill(str(np.degrees(0.8)))
     one.page.keyboard.press("Enter")
     two.until("Math.abs(studio.state.q[0] - 0.8) < 1e-6")
     one.page.reload()
@@ -132,7 +132,7 @@ def test_two_tabs_a_reload_and_a_lost_connection(opened):
     two("studio.link.socket.close()")
     two.page.wait_for_selector("#lost:not([hidden])", state="attached")
     two.until("studio.link.open && document.getElementById('lost').hidden")
-    one.page.locator("#coordinates .slider[data-name=A] input[type=number]").fill("0.7")
+    one.page.locator("#coordinates .slider[data-name=A] input[type=number]").fill(str(np.degrees(0.7)))
     one.page.keyboard.press("Enter")
     two.until("Math.abs(studio.state.q[0] - 0.7) < 1e-6")
 

@@ -20,13 +20,14 @@ from typing import Any
 #: modules of the extras, and of their own needs that other packages may bring
 EXTRAS = {
     "numba", "pyarrow", "mujoco", "matplotlib", "PIL", "websockets", "trimesh", "ruamel", "click", "xacro", "pandas",
-    "xarray", "gymnasium", "distributed", "dask", "zarr", "control", "yaml", "pytest",
+    "xarray", "gymnasium", "distributed", "dask", "zarr", "control", "yaml", "pytest", "pxr",
 }  # fmt: skip
 #: {call: the extra it needs}
 NEEDS = {
     "dalembert.read": "yaml",
     "dalembert.read_model": "yaml",
     "dalembert.read_mjcf": "mjcf",
+    "dalembert.read_usd": "usd",
     "dalembert.view.studio": "studio",
     "dalembert.view.plot": "view",
     "dalembert.view.snapshot": "view",

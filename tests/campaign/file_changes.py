@@ -82,7 +82,7 @@ def structure_changed(data: bytes, r: random.Random) -> bytes:
     """Values, elements and branches of what the text says other ones: the text is well-formed after it."""
     if data.lstrip().startswith(b"<"):
         return _elements_changed(data, r)
-    if b"return {" in data:  # Lua: one of the others
+    if b"return {" in data or b"PART/" in data:  # Lua, Adams: one of the others
         return r.choice((bytes_changed, words_changed, lines_changed))(data, r)
     facts = json.loads(_as_json(data))
     for _ in range(r.choice([1, 1, 2, 3])):

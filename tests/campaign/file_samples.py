@@ -56,6 +56,26 @@ SDF = {
     "include": """<sdf version="1.7"><model name="m"><include><uri>part.sdf</uri><pose>0 0 1 0 0 0</pose></include>
 </model></sdf>""",
 }
+ADM = """title
+UNITS/FORCE=NEWTON, MASS=GRAM, LENGTH=MILLIMETER, TIME=SECOND
+PART/1, GROUND
+MARKER/1, PART=1, QP=0, 0, 5, REULER=90D, 90D, -90D
+PART/2, MASS=2, CM=21, IP=1, 2, 2.5, QG=1, 2, 3
+MARKER/21, PART=2
+, QP=10, 0, 0
+MARKER/22, PART=2, ZP=0, 1, 0, XP=1, 0, 0
+PART/3, MASS=1, CM=31
+MARKER/31, PART=3
+JOINT/1, REVOLUTE, I=22, J=1
+JOINT/2, CYLINDRICAL, I=31, J=21 ! a comment
+MOTION/1, JOINT=1, FUNCTION=30D*SIN(2*TIME)**2/(1+TIME)
+GCON/1, I=1, FUNCTION=DM(31, 1)-20
+SPRINGDAMPER/1, TRANSLATION, I=31, J=1, K=3, C=0.1, LENGTH=10
+SFORCE/1, TRANSLATIONAL, ACTIONONLY, I=31, J=1, FUNCTION=-4*TIME
+ACCGRAV/KGRAV=-9810
+REQUEST/1, D, I=21, J=1
+END
+"""
 GEOM = '<geom type="sphere" size="0.1"/>'
 MJCF = {
     "loop": f"""<mujoco><compiler angle="radian"/><default><joint damping="0.1"/><default class="c"><geom density="10"/>
@@ -93,6 +113,7 @@ def families(folder: Path) -> dict[str, list[dict[str, bytes]]]:
         "sdf": [{"model.sdf": text.encode()} for text in SDF.values()],
         "mjcf": [{"model.xml": text.encode()} for text in MJCF.values()],
         "lua": [{"model.lua": LUA.encode()}],
+        "adm": [{"model.adm": ADM.encode()}],
         "yaml": [],
         "json": [],
     }

@@ -30,7 +30,7 @@ from file_samples import families  # noqa: E402
 
 LIMIT = 20  # seconds that a file may take
 #: how often each reader has its turn, out of a hundred; a run in "resume" is also taken up again
-SHARES = {"urdf": 28, "sdf": 28, "json": 20, "mjcf": 9, "lua": 10, "run": 4, "yaml": 0.8, "resume": 0.2}
+SHARES = {"urdf": 28, "sdf": 28, "json": 20, "mjcf": 9, "lua": 7, "adm": 3, "run": 4, "yaml": 0.8, "resume": 0.2}
 
 
 class TooSlow(BaseException):

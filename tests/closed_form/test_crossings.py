@@ -5,7 +5,7 @@ import pytest
 from geared_ladders import ladder, start
 
 import dalembert as da
-from dalembert.simulation import crossing
+from dalembert.simulation.singular import crossing
 
 CASES = [
     ("ground", (True,)),

@@ -129,7 +129,8 @@ def test_a_flat_belt_slips_at_the_ratio_of_euler_and_eytelwein(crossed):
     """T₁/T₂ = e^{μβ} of the smaller wrap, T₁ + T₂ = 2 F₀, on the wheel that is turned against one that is held."""
     ra, rb, distance, mu, F0 = 0.1, 0.25, 0.8, 0.35, 200.0
     m = shafts("a", "b")
-    m.add_belt("belt", "a", "b", radii=(ra, rb), friction=mu, pretension=F0, distance=distance, crossed=crossed)
+    flat = {"friction": mu, "pretension": F0, "distance": distance, "crossed": crossed}
+    m.add_belt("belt", "a", "b", radii=(ra, rb), **flat, creep=0.01)
     system = m.compile()
     Q = system.applied_forces(system.state(v={"a": 100.0}))
     T = -Q[0] / ra
@@ -162,6 +163,105 @@ def test_a_clutch_brings_two_shafts_to_their_common_speed_and_loses_half_the_ene
     assert run.energy[-1] == pytest.approx(25.0, rel=1e-5)
     early = np.searchsorted(run.t, 1.0)
     assert run.rate("a")[early] == pytest.approx(10.0 - 2.0 * run.t[early], rel=1e-9)
+
+
+def geared_up(capacity, **options) -> da.Mechanism:
+    """A motor on one shaft, a clutch to another."""
+    m = shafts("a", "b")
+    m.add_motor("motor", "a")
+    T = m.add_parameter("T", capacity) if options.pop("parameter", False) else capacity
+    m.add_clutch("clutch", "a", "b", capacity=T, **options)
+    return m
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("parameter", [False, True])
+def test_a_clutch_locks_when_the_speeds_meet_and_holds_until_its_capacity(parameter, scale):
+    """10 − 2 T t + k t²/2 = 0, per moment of inertia; then exactly together, until the shaft takes k t/2 = T."""
+    T, k = 2.0, 0.1
+    m = geared_up(T * scale, parameter=parameter)
+    for name in "ab":
+        m.replace(f"{name} body", inertia=(scale, scale, scale))
+    system = m.compile()
+    u = da.expression(lambda t, s: {"motor": scale * k * t})
+    run = da.simulate(system, system.state(v={"a": 10.0}), 60.0, u=u, rtol=1e-9, atol=1e-11)
+    locks = (2 * T - np.sqrt(4 * T**2 - 2 * k * 10.0)) / k
+    assert [s.what for s in run.switches] == ["clutch sticks", "clutch slides"]
+    assert [s.t for s in run.switches] == pytest.approx([locks, 2 * T / k], rel=1e-9)
+    together = (run.t > locks + 1e-9) & (run.t < 2 * T / k - 1e-9)
+    assert together.sum() > 3
+    assert np.abs(run.rate("a") - run.rate("b"))[together].max() < 1e-12
+    assert np.abs(run.power("clutch")[together]).max() == 0.0
+    assert run.power("clutch")[0] == pytest.approx(-T * scale * 10.0, rel=1e-12)
+    needed = run.multiplier("friction of clutch")[together] * (T * scale if parameter else 1.0)
+    assert needed == pytest.approx(-scale * k * run.t[together] / 2, rel=1e-9)
+    assert np.abs(run.energy_error).max() < 1e-7 * run.energy.max()
+    if parameter:
+        other = da.simulate(system, system.state(v={"a": 10.0}), 3.0, u=u, p={"T": 2 * T * scale})
+        assert other.switches[0].t == pytest.approx((4 * T - np.sqrt(16 * T**2 - 2 * k * 10.0)) / k, rel=1e-9)
+
+
+def test_a_clutch_grips_with_more_than_it_slips_with():
+    m = geared_up(2.0, static=3.0)
+    system = m.compile()
+    run = da.simulate(system, system.state(), 100.0, u=da.expression(lambda t, s: {"motor": 0.1 * t}))
+    assert [s.what for s in run.switches] == ["clutch slides"]
+    assert run.switches[0].t == pytest.approx(60.0, rel=1e-9)
+    assert run.rate("b")[-1] == pytest.approx(0.05 * 60.0**2 / 2 + 2.0 * 40.0, rel=1e-9)
+
+
+def test_a_brake_holds_a_load_on_a_drum_exactly():
+    """A load on a rack: the brake holds m g r for ever, and lets it go where g r m is more."""
+    for mass, held in ((0.3, True), (0.5, False)):
+        m = da.Mechanism("hoist", gravity=(0, 0, -10.0))
+        m.add_joint("drum", da.Revolute("y"), m.ground, m.add_body("drum body", mass=1.0, inertia=(1e-2, 1e-2, 1e-2)))
+        m.add_joint("load", da.Prismatic("z"), m.ground, m.add_body("load body", mass=mass))
+        m.add_rack("rope", "drum", "load", radius=0.1)
+        m.add_brake("brake", "drum", capacity=0.4)
+        run = da.simulate(m.compile(), {}, 100.0 if held else 1.0)
+        if held:
+            assert np.abs(run["load"]).max() < 1e-12  # rounding, over 100 s
+        else:
+            assert run["load"][-1] == pytest.approx(-0.5 * 0.1 / (0.01 + 0.5 * 0.01) * 0.1, rel=1e-9)
+
+
+def test_two_clutches_side_by_side_and_one_beside_a_gear_share_as_they_can():
+    """What two hold together is their sum; a clutch beside a rigid gear has no slip and nothing to do."""
+    m = shafts("a", "b")
+    m.add_motor("motor", "a")
+    m.add_clutch("one", "a", "b", capacity=1.0)
+    m.add_clutch("other", "a", "b", capacity=2.0)
+    system = m.compile()
+    ramp = da.expression(lambda t, s: {"motor": t})
+    run = da.simulate(system, system.state(), 10.0, u=ramp)
+    assert run.switches[0].t == pytest.approx(6.0, rel=1e-9)  # where the shaft takes 3 N m
+    assert run.rate("b")[-1] == pytest.approx(6.0**2 / 4 + 3.0 * 4.0, rel=1e-9)
+    m = shafts("a", "b")
+    m.add_motor("motor", "a")
+    m.add_gear("gear", "a", "b", ratio=1.0)
+    m.add_clutch("clutch", "a", "b", capacity=1.0)
+    system = m.compile()
+    run = da.simulate(system, system.state(), 10.0, u=ramp)
+    assert run.success
+    assert run.rate("b")[-1] == pytest.approx(10.0**2 / 4, rel=1e-9)
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
+def test_a_flat_belt_sticks_until_euler_and_eytelwein_say(unit):
+    """Shafts with J = unit², radii and distance in that unit: it slips where the ramp makes the belt take T_max."""
+    ra, rb, distance, mu, F0 = 0.1 * unit, 0.25 * unit, 0.8 * unit, 0.35, 200.0
+    m = shafts("a", "b", inertia=unit**2)
+    m.add_motor("motor", "a")
+    m.add_belt("belt", "a", "b", radii=(ra, rb), friction=mu, pretension=F0, distance=distance)
+    system = m.compile()
+    beta = np.pi - 2 * np.arcsin((rb - ra) / distance)
+    T = 2 * F0 * (np.exp(mu * beta) - 1) / (np.exp(mu * beta) + 1)
+    slips = T * (ra**2 + rb**2) / ra  # of equal shafts: J ω̇_a = M − r_a T, J ω̇_b = r_b T
+    run = da.simulate(system, system.state(), 2.0, u=da.expression(lambda t, s: {"motor": slips * t}))
+    assert [s.what for s in run.switches] == ["belt slides"]
+    assert run.switches[0].t == pytest.approx(1.0, rel=1e-9)
+    early = run.t < 1.0
+    assert np.abs(ra * run.rate("a") - rb * run.rate("b"))[early].max() < 1e-12 * unit * np.abs(run.rate("a")).max()
 
 
 def test_a_brake_stops_a_shaft_when_its_torque_says():

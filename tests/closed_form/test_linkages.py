@@ -56,6 +56,29 @@ def test_pins_are_placed_by_distances_and_angles():
     np.testing.assert_allclose(D, meet(A, 0.4, B, 0.3, -1), atol=1e-15)
 
 
+def test_a_pin_along_and_across_a_way_keeps_its_place_on_the_plate_for_other_lengths():
+    """The pin is u along and w to the left of A → B whatever the length and direction of AB; w = 0 lies on the line."""
+    pins = {
+        "A": (0.1, -0.2),
+        "B": lambda p: ("A", p["AB"], p["turn"]),
+        "C": lambda p: ("A", "B", p["u"], p["w"]),
+        "M": ("B", "A", 0.25, 0.0),
+    }
+    given = {"AB": 0.5, "turn": 0.4, "u": 0.3, "w": 0.2}
+    m = da.Linkage("plate", pins, "A", {"plate": "A B C M"}, parameters=given)
+    system = m.compile()
+    for changed in ({}, {"AB": 0.9, "turn": 2.5}, {"w": -0.1, "u": -0.2}, {"w": 0.0}):
+        p = given | changed
+        way = np.array([np.cos(p["turn"]), np.sin(p["turn"])])
+        left = np.array([-way[1], way[0]])
+        at = system.with_parameters(p)
+        x = at.state()
+        assert np.allclose(at.pose(x, "C")[:2, 3], [0.1, -0.2] + p["u"] * way + p["w"] * left, atol=1e-14)
+        assert np.allclose(at.pose(x, "M")[:2, 3], [0.1, -0.2] + (p["AB"] - 0.25) * way, atol=1e-14)
+    with pytest.raises(da.DescriptionError, match="two pins apart"):
+        da.Linkage("none", {"A": (0, 0), "B": (0, 0), "C": ("A", "B", 1.0, 0.0)})
+
+
 def test_lengths_may_be_parameters():
     """A four-bar drawn again with another crank is the one whose crank was changed."""
 

@@ -7,7 +7,7 @@ CASES = [
     (2000, AVOIDED, "said"),  # a four-bar whose coupler is 4.8e-15 m too short
     (2003, AVOIDED, "right"),  # two loops of a ladder, 3.6e-13 m
     (2007, AVOIDED, "right"),  # a slider-crank, 1.8e-14 m
-    (3001, ("five-bar", "3-RRR"), "said"),  # five-bar, 4.6e-8 rad aside
+    (3001, ("five-bar", "3-RRR"), "right"),  # five-bar, 4.6e-8 rad aside
     (3005, ("five-bar", "3-RRR"), "said"),  # 3-RRR, 8.3e-8 rad
 ]
 

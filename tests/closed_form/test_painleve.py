@@ -51,3 +51,17 @@ def test_a_start_with_two_solutions_is_reported(system):
     assert "both solve the equations" in run.summary()
     one = system.state({"at.angle": -np.radians(30)}, {"at.x": 30.0, "at.angle": -5.3})
     assert da.simulate(system, one, 0.01).remarks == ()
+
+
+def test_ropes_in_one_line_that_a_motion_across_would_stretch_have_no_finite_forces():
+    """Both would have to pull the ball towards themselves by v²/L: no forces do, and there is no friction in it."""
+    m = da.Mechanism("two ropes", gravity=(0, 0, -9.81))
+    ball = m.add_body("ball", mass=1.0, inertia=da.sphere(1.0, 0.05))
+    m.add_joint("f", da.Free(), m.ground, ball)
+    for side in (-1.0, 1.0):
+        m.add_rope(f"rope {side:g}", [ball, m.ground.at(side, 0, 0)], length=1.0)
+    system = m.compile()
+    run = da.simulate(system, system.state(v={"f.vz": -1.0}), 0.1)
+    assert run.status == da.Status.NO_FORCES
+    assert "singular" in run.message
+    assert "Painlevé" not in run.message

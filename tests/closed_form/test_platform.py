@@ -47,7 +47,9 @@ def check(case, rtol, **options):
     times = [p.nearest for p in run.passages]
     for t, least in case["passages"]:
         if least < 1e-6:
-            assert sum(abs(t - found) < 1e-6 + 0.05 * least**0.5 for found in times) == 1, (t, times)
+            near = 1e-6 + 0.05 * least**0.5
+            true = sum(abs(t - other) < near for other, _ in case["passages"])  # nearer ones may be told apart, or not
+            assert 1 <= sum(abs(t - found) < near for found in times) <= true, (t, times)
     if all(p.determined for p in run.passages):
         assert error <= TIMES * rtol
     else:

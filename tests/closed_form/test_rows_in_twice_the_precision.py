@@ -9,7 +9,7 @@ from planar_truth import exact, inverse
 from test_near_misses import built
 
 import dalembert as da
-from dalembert.simulation.careful import careful
+from dalembert.simulation.singular.rank_revealing import careful
 
 MECHANISMS = ["five-bar", "six-bar", "five-bar on a slide"]  # lengths that doubles hold exactly
 

@@ -28,6 +28,14 @@ joints:
   upper arm: {type: revolute, between: [ground, upper], axis: [ui, ur]}
 constraints:
   tie: {type: rod, between: [{body: ground, at: ti}, {body: knuckle, at: to}]}
+forces:
+  strut: {type: spring, between: [ground, lower], at: [[0, 0.5, 62cm], lo], stiffness: 2e4, rest_length: drawn}
+  jack: {type: actuator, between: [ground, knuckle], at: [ti, to], limits: [-100, null], stroke: [10cm, null]}
+  load: {type: wrench, frame: knuckle, at: to, force: [0, 0, -1]}
+  mount: {type: bushing, between: [upper, ground], at: ui, stiffness: [1, 1, 1, 10, 10, 10]}
+contacts:
+  strap: {type: rope, through: [ground, lower], at: [uo, lo]}
+  wheel: {type: contact, frame: knuckle, at: [0, 0.75, 0.3], radius: 29cm}
 states:
   bump: {q: {lower arm: 5deg}, v: {lower arm: 30rpm}}
 """
@@ -43,6 +51,13 @@ def test_a_suspension_is_written_as_it_is_drawn(tmp_path):
     assert system.named_state("bump")["lower arm"] == pytest.approx(np.pi / 36, rel=1e-15)
     assert system.named_state("bump").rate("lower arm") == pytest.approx(np.pi, rel=1e-15)
     assert tuple(m.points["lr"]) == (-0.12, 0.36, 0.21)
+    x = system.state()
+    assert x.length("strut") == pytest.approx(np.hypot(0.2, 0.44), rel=1e-15)
+    assert x.length("jack") == pytest.approx(np.linalg.norm(np.subtract((0.13, 0.68, 0.245), (0.12, 0.34, 0.25))))
+    assert system.potential_energy(x) - 9.81 * (4 * 0.19 + 2 * 0.45 + 30 * 0.3) == pytest.approx(0.0, abs=1e-12)
+    assert m.contacts["strap"].length == pytest.approx(np.linalg.norm(np.subtract((-0.02, 0.66, 0.46), (0, 0.7, 0.18))))
+    assert m.contacts["jack shortest"].length == 0.1
+    assert m.contacts["wheel"].frame.T.p.tolist() == [0, 0.75, 0.3]
     again = tmp_path / "again.yaml"
     m.save(again)
     n = da.read(again)
@@ -90,6 +105,8 @@ joints:
         ("between: [upper, knuckle]", "parent: upper", "has no 'child', which a joint needs"),
         ("between: [upper, knuckle]", "parent: upper, between: [upper, knuckle]", "is there beside 'parent'"),
         ("axis: [li, lr]", "axis: [li, li]", "two points that coincide"),
+        ("at: [uo, lo]}", "at: li}", "contacts.strap"),
+        ("at: [ti, to],", "at: [ti, tu],", "is 'tu', which is no point"),
         ("lo: [0, 0.70, 0.18]", "lo: [0, 0.70, 18 furlongs]", "points.lo[2]"),
     ],
 )

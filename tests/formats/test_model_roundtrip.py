@@ -199,6 +199,8 @@ def everything() -> da.Mechanism:
     m.add_one_way_clutch("ratchet", "P.angle", damping=50.0)
     m.add_planetary("epicyclic", "A", "P.angle", "C.angle", teeth=(20, 60 * L))
     m.add_belt("belt", "A", "C.angle", radii=(L, 0.2), crossed=True)
+    m.add_clutch("plates", "A", "P.angle", capacity=3.0, static=4.0)
+    m.add_brake("band", "C.slide", capacity=k * L)
     m.add_belt("flat", "A", "C.angle", radii=(L, 0.2), friction=0.3, pretension=k, distance=2 * L)
     m.add_rack("rack", "A", "C.slide", radius=0.1 * L, offset=0.2)
     m.add_dc_motor("dc", "A", torque_constant=0.1 * L, resistance=2.0, ratio=20.0, efficiency=0.8, limits=(-12, 12))

@@ -85,9 +85,10 @@ def lossy() -> da.Mechanism:
     """What loses power: a gear with losses, a clutch, a brake, a belt that slips, a freewheel."""
     m = crane()
     m.add_gear("gear", "A.angle", "C", ratio=-3.0, stiffness=40.0, damping=0.5, efficiency=0.85)
-    m.add_clutch("clutch", "A.angle", "C", capacity=2.0)
-    m.add_brake("brake", "A.x", capacity=3.0)
-    m.add_belt("belt", "A.angle", "C", radii=(0.1, 0.2), friction=0.3, pretension=50.0, distance=0.6)
+    m.add_clutch("clutch", "A.angle", "C", capacity=2.0, creep=0.01)
+    m.add_brake("brake", "A.x", capacity=3.0, creep=0.01)
+    flat = {"friction": 0.3, "pretension": 50.0, "distance": 0.6}
+    m.add_belt("belt", "A.angle", "C", radii=(0.1, 0.2), **flat, creep=0.01)
     m.add_one_way_clutch("freewheel", "C", damping=9.0)
     return m
 
@@ -158,6 +159,30 @@ def test_elements_merge_and_pickle_like_others():
     x = random_state(alone, 1)
     y = merged.state(np.concatenate([x.q, x.q]), np.concatenate([x.v, x.v]))
     np.testing.assert_allclose(merged.applied_forces(y)[: alone.nv], alone.applied_forces(x), rtol=1e-12)
+
+
+def test_clutches_that_stick_merge_and_pickle_and_rename_like_others():
+    import pickle
+
+    part = da.Mechanism("part", gravity=(0, 0, 0))
+    T = part.add_parameter("T", 2.0)
+    for n in "ab":
+        part.add_joint(n, da.Revolute("z"), part.ground, part.add_body(n, mass=1.0, inertia=(1, 1, 1)))
+    part.add_clutch("clutch", "a", "b", capacity=T)
+    whole = da.Mechanism("whole", gravity=(0, 0, 0))
+    base = whole.add_body("base", mass=1.0, inertia=(1, 1, 1))
+    whole.add_joint("float", da.Free(), whole.ground, base)
+    whole.merge(part, "left ", at=base)
+    whole.merge(part, "right ", at=base.at(1, 0, 0), parameters={"T": 4.0})
+    whole = pickle.loads(pickle.dumps(whole))
+    whole.rename("left clutch", "plates", kind="force")
+    system = whole.compile()
+    run = da.simulate(system, system.state(v={"left a": 3.0, "right a": 3.0}), 1.0)
+    assert sorted((s.what, round(s.t, 9)) for s in run.switches) == [
+        ("plates sticks", 0.75),
+        ("right clutch sticks", 0.375),
+    ]
+    assert np.abs(run.energy_error).max() < 1e-9
 
 
 def test_a_bushing_with_the_stiffness_of_a_beam_bends_as_the_beam_does():

@@ -2,6 +2,7 @@
 
 import copy
 
+import casadi as ca
 import numpy as np
 import pytest
 
@@ -143,3 +144,107 @@ def test_what_is_drawn_wrong_is_refused_with_a_repair(case):
     with pytest.raises(da.DescriptionError) as caught:
         act(by_points())
     assert message in str(caught.value)
+
+
+PLACED = {
+    "spring": lambda m, a, b, at: m.add_spring("x", a, b, stiffness=1.0, **at("uo", "to")),
+    "damper": lambda m, a, b, at: m.add_damper("x", a, b, damping=1.0, **at("uo", "to")),
+    "actuator": lambda m, a, b, at: m.add_actuator("x", a, b, stroke=(0.1, None), **at("uo", "to")),
+    "cable": lambda m, a, b, at: m.add_cable("x", [a, b], tension=1.0, **at("uo", "to")),
+    "muscle": lambda m, a, b, at: m.add_muscle("x", [a, b], strength=1.0, optimal_length=0.1, **at("uo", "to")),
+    "rope": lambda m, a, b, at: m.add_rope("x", [a, b], length=1.0, **at("uo", "to")),
+    "strut": lambda m, a, b, at: m.add_strut("x", a, b, length=1.0, **at("uo", "to")),
+    "rod": lambda m, a, b, at: m.add_rod("x", a, b, length=1.0, **at("uo", "to")),
+    "discs": lambda m, a, b, at: m.add_rolling_discs("x", a, 0.1, b, 0.1, **at("uo", "to")),
+    "pulleys": lambda m, a, b, at: m.add_pulley_rope("x", [a, da.Pulley(b, 0.1)], **at("uo", "to")),
+    "bushing": lambda m, a, b, at: m.add_bushing("x", a, b, stiffness=(1.0,) * 6, **at("to")),
+    "point on line": lambda m, a, b, at: m.add_point_on_line("x", a, b, ("uo", "to"), **at("to")),
+    "point in plane": lambda m, a, b, at: m.add_point_in_plane("x", a, b, ("uo", "to"), **at("to")),
+    "wrench": lambda m, a, b, at: m.add_wrench("x", b, force=(1, 0, 0), **at("to")),
+    "contact": lambda m, a, b, at: m.add_contact("x", b, **at("to")),
+    "tyre": lambda m, a, b, at: m.add_tyre("x", b, radius=0.3, stiffness=1e5, **at("to")),
+    "point driver": lambda m, a, b, at: m.add_point_driver("x", b, (0, 0, 0), **at("to")),
+    "rolling": lambda m, a, b, at: m.add_rolling("x", b, radius=0.3, **at("to")),
+    "skate": lambda m, a, b, at: m.add_skate("x", b, **at("to")),
+}  # fmt: skip
+
+
+def frames_in(m, name="x"):
+    """The places of an element's frames, in the drawing, by the body and its place alone."""
+    out = []
+    for part in (m.forces, m.constraints, m.contacts):
+        for key in sorted(k for k in part if k.startswith(name)):
+            values = [part[key].__dict__ | {"recipe": getattr(part[key], "recipe", None)}]
+            while values:
+                v = values.pop(0)
+                if isinstance(v, da.Frame):
+                    R, p = PLACE
+                    own = (np.eye(3), np.zeros(3)) if v.body is m.ground else (R, p)
+                    T = v.T.matrix().astype(float)
+                    out.append((v.body.name, own[0] @ T[:3, :3], own[0] @ T[:3, 3] + own[1]))
+                elif isinstance(v, (list, tuple)):
+                    values += v
+                elif isinstance(v, dict):
+                    values += v.values()
+    return out
+
+
+PLACE = da.rotation((1, 2, 3), 0.7), np.array((0.3, 0.1, -0.2))
+
+
+@pytest.mark.parametrize("kind", PLACED)
+def test_what_has_a_place_takes_points_of_the_drawing(kind):
+    """at= gives the frames that are found by hand from the points and the place of a body that is turned."""
+    R, p = PLACE
+    found = []
+    for drawn in (True, False):
+        m = da.Mechanism()
+        m.add_points(H)
+        body = m.add_body("body", mass=1.0, inertia=(1, 1, 1), at=p, rotation=R)
+        m.add_joint("free", da.Free(), m.ground, body)
+        a, b = m.ground, body
+        if drawn:
+            PLACED[kind](m, a, b, lambda *at: {"at": at if len(at) == 2 else at[0]})
+        else:
+            names = ("uo", "to") if kind in list(PLACED)[:10] else ("to", "to")
+            a, b = m.ground.at(H[names[0]]), body.at(R.T @ (np.array(H[names[1]]) - p), rotation=R.T)
+            PLACED[kind](m, a, b, lambda *at: {})
+        found.append(frames_in(m))
+    assert len(found[0]) == len(found[1]) > 0
+    for (one, A, x), (other, B, y) in zip(*found):
+        assert one == other
+        np.testing.assert_allclose(A, B, atol=1e-15)
+        np.testing.assert_allclose(x, y, atol=1e-15)
+
+
+def test_lengths_are_those_of_the_drawing_unless_they_are_given():
+    """A rope, a strut, a rod and a spring at rest as drawn; parameters of points move them along."""
+    m = da.Mechanism("frame", gravity=(0, 0, 0))
+    top = m.add_points({"top": (0.3, 0.4, 1.0), "foot": (0.3, 0.0, 0.7), "pin": (0.0, 0.0, 1.0)}, parameters=["top"])[
+        "top"
+    ]
+    arm = m.add_body("arm", mass=1.0, com=(0.1, 0, 1.0), inertia=(1, 1, 1))
+    m.add_joint("pivot", "revolute", m.ground, arm, at="pin", axis="x")
+    m.add_spring("spring", m.ground, arm, at=("top", "foot"), stiffness=100.0, rest_length="drawn")
+    m.add_cable("cable", [m.ground, arm], at=("top", "foot"), stiffness=10.0, rest_length="drawn")
+    m.add_rope("rope", [m.ground, arm], at=("top", "foot"))
+    m.add_strut("strut", m.ground, arm, at=("top", "foot"))
+    system = m.compile("casadi")
+    for p in ({}, {"top": (0.3, 0.1, 2.0)}):
+        x = system.with_parameters(p).state()
+        far = np.linalg.norm(np.subtract(p.get("top", (0.3, 0.4, 1.0)), (0.3, 0.0, 0.7)))
+        assert x.length("spring") == pytest.approx(far, rel=1e-15)
+        assert system.with_parameters(p).potential_energy(x) == pytest.approx(0.0, abs=1e-28)
+        for name in ("rope", "strut"):
+            length = ca.Function("length", [top], [m.contacts[name].length])
+            assert float(length(p.get("top", (0.3, 0.4, 1.0)))) == pytest.approx(far, rel=1e-15)
+
+
+def test_points_of_elements_that_are_refused_say_what_is_needed():
+    m = by_points()
+    with pytest.raises(
+        da.DescriptionError, match=r"at of spring 'x' is 'uo' \(str\); needed: two points, one for each body"
+    ):
+        m.add_spring("x", "upper", "lower", at="uo", stiffness=1.0)
+    with pytest.raises(da.DescriptionError, match=r"rope 'x' .*needed: 3 points"):
+        m.add_rope("x", ["ground", "upper", "lower"], at=("uo", "lo"))

@@ -7,8 +7,8 @@ import dalembert as da
 from dalembert import zoo
 from dalembert.analysis.manifold import tangent_of_motion
 from dalembert.analysis.tangent_cone import TangentCone
-from dalembert.simulation import passages
-from dalembert.simulation.local_cone import LocalCone, Rows
+from dalembert.simulation.singular import passages
+from dalembert.simulation.singular.local_cone import LocalCone, Rows
 
 
 @pytest.mark.parametrize("loops", [2, 5, 20, 40])

@@ -11,9 +11,9 @@ from dalembert import zoo
 from dalembert.analysis.manifold import tangent_of_motion
 from dalembert.linalg.double_double import sine_cosine
 from dalembert.native import library
-from dalembert.simulation import careful as careful_steps
 from dalembert.simulation.layout import Layout
 from dalembert.simulation.setup import make_choices, make_setup, make_span
+from dalembert.simulation.singular import rank_revealing as careful_steps
 
 NEAR = 1e-3  # rad from the flat position
 

@@ -118,6 +118,9 @@ OTHERS = {
     "sensitivities": lambda s, x: da.sensitivities(s, x, of=["acceleration:A"], wrt=["l1"], held=["A"]).jacobian,
     "inverse_dynamics_many": lambda s, x: da.inverse_dynamics_many(s, [x], ACCELERATION),
     "inverse_dynamics_many of a run": lambda s, x: da.inverse_dynamics_many(s, da.simulate(s, x, 0.1), ACCELERATION)[0],
+    "study": lambda s, x: (
+        da.study(s, {"l1": [P["l1"]]}, {"end": lambda runs: runs.q_end[:, 0]}, method="grid", states=x, t=0.1).values
+    ),
     "ensemble": lambda s, x: da.ensemble(s, x, 0.1, n=2, workers=1).q_end,
     "ensemble of several": lambda s, x: da.ensemble(s, [x, x], 0.1, workers=1).q_end,
     "ensemble of a function": lambda s, x: da.ensemble(s, lambda k, values: x, 0.1, n=2, workers=1).q_end,

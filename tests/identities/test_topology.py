@@ -174,6 +174,31 @@ def test_a_new_branch_leaves_the_tree_as_it_was():
     assert [name for name in with_tree(m).joints if name != "AA"] == before
 
 
+@pytest.mark.parametrize("chunk", range(4))
+def test_edits_elsewhere_leave_the_tree_as_it_was(chunk):
+    """Branches, springs, frames and wrenches added to random mechanisms; only what needs a coordinate changes it."""
+    for seed in range(25 * chunk, 25 * chunk + 25):
+        rng = np.random.default_rng([seed, 77])
+        first, _ = random_closed(seed, int(rng.integers(2, 7)), int(rng.integers(1, 3)))
+        joints = joints_of(first.layout.mechanism)
+        m = described(first.layout.mechanism, joints, rng.permutation(list(joints)))
+        before = list(with_tree(m).joints)
+        for k in range(4):
+            on = m.bodies[rng.choice([b.name for b in m.bodies.values() if b is m.ground or b.mass != 0.0])]
+            bob = m.add_body(f"bob {k}", mass=1.0, com=(0.1, 0, 0), inertia=(1, 1, 1))
+            m.add_joint(f"{'a' * k} new {k}", random_joint(rng, da.Revolute), *rng.permutation([on, bob]).tolist())
+            m.add_spring(f"spring {k}", on.at(1, 0, 0), bob, stiffness=3.0)
+            m.add_wrench(f"wrench {k}", bob, force=(1, 0, 0))
+        assert [name for name in with_tree(m).joints if " new " not in name] == before, seed
+
+
+def test_the_report_names_the_tree():
+    report = four_bar().compile("casadi").report({})
+    assert (report.tree, report.closing) == (("A", "B", "D"), ("C",))
+    assert "tree:                 A, B, D; C closes a loop" in str(report)
+    assert "tree:" not in str(da.zoo.chain(2).compile("casadi").report({}))
+
+
 def test_massless_bodies_carry_others_whatever_the_costs():
     """A massless cardan cross between two bodies that other joints would reach first."""
     m = da.Mechanism("cross")

@@ -44,6 +44,20 @@ def test_forged_files_are_refused_and_nothing_else_happens(tmp_path, seed):
     assert 200 < read < 800  # the changes hit, and not only the head
 
 
+@pytest.mark.parametrize("told", [10**400, [10**400], "a text", None, [[1.0], [2.0, 3.0]], {}])
+def test_a_description_that_holds_no_numbers_is_another_description(tmp_path, bar, told):
+    """Whole numbers that no float holds among them."""
+    system, x = bar
+    path = tmp_path / "run.arrow"
+    da.simulate(system, x, 0.1).save(path)
+    file = Taken.apart(path.read_bytes())
+    where = next(key for key, value in file.facts["description"].items() if isinstance(value, list | float))
+    file.facts["description"][where] = told
+    file.write(path)
+    with pytest.raises(da.FileError, match="another description"):
+        da.load(path, system)
+
+
 @pytest.mark.parametrize("count", [10**6, -5, 10**12, 2**62])
 def test_a_batch_that_lies_about_its_rows_is_not_read(tmp_path, bar, count):
     system, x = bar

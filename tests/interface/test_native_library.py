@@ -11,6 +11,7 @@ import pytest
 
 from dalembert import sources
 from dalembert.compiler import cache
+from dalembert.compiler.target import compile_modules, host
 from dalembert.errors import CompileError
 from dalembert.native import build, library
 from dalembert.native.calls import jump
@@ -181,6 +182,19 @@ def test_bitcode_is_for_any_processor_and_knows_no_folder_of_the_machine_that_ma
     assert text.count("\ndefine ") == text.count("\ndefine void @entry(") + text.count("\ndefine internal")
     for folder in (sys.prefix, sys.base_prefix, str(sources.PACKAGE.parent)):
         assert folder.encode() not in code
+
+
+def test_bitcode_of_another_machine_becomes_the_same_machine_code_here():
+    """One wheel serves all platforms: triple and data layout are all that ties bitcode to the one that made it."""
+    import llvmlite.binding as llvm
+
+    here = library.bitcode(SMALL)
+    module = llvm.parse_bitcode(here, llvm.create_context())
+    module.triple = "aarch64-unknown-linux-gnu"
+    module.data_layout = "e-m:e-i8:8:32-i16:16:32-i64:64-i128:128-n32:64-S128"
+    moved = library.at_home(bytes(module.as_bitcode()))
+    assert llvm.parse_bitcode(moved, llvm.create_context()).triple == host().triple
+    assert compile_modules([moved]) == compile_modules([here])
 
 
 def test_without_numba_and_without_bitcode_a_sentence_tells_what_to_install(monkeypatch):

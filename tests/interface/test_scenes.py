@@ -284,7 +284,65 @@ def test_machine_elements_are_drawn_by_what_they_look_like():
     assert {link.name: (link.kind, len(link.points)) for link in drawn.links} == {
         "oil": ("actuator", 2),
         "calf": ("cable", 3),
+        "rope": ("cable", 2),
     }
     sizes = {b.name: {s.size[0] for s in b.solids if s.kind == "wheel"} for b in drawn.bodies}
     assert sizes["rim"] == {0.3}
     assert sizes["drum"] == {0.2}
+
+
+def wheels_in(system):
+    """{body: radii of its wheels}, and the ends of lines, in the ground."""
+    drawn = scene(system, system.state().q[None])
+    radii = {b.name: [s.size[0] for s in b.solids if s.kind == "wheel"] for b in drawn.bodies}
+    lines = [np.array([place.T.p for place in link.points]) for link in drawn.links if link.kind == "cable"]
+    return {name: r for name, r in radii.items() if r}, lines
+
+
+def turning(*places):
+    m = da.Mechanism("shafts", gravity=(0, 0, 0))
+    for k, x in enumerate(places):
+        m.add_joint(f"q{k}", da.Revolute("z"), m.ground.at(x), m.add_body(f"wheel {k}", mass=1.0, inertia=(1, 1, 1)))
+    return m
+
+
+@pytest.mark.parametrize("stiff", [{}, {"stiffness": 10.0}])
+def test_gears_are_drawn_as_wheels_that_touch(stiff, tmp_path):
+    """Radii as the teeth, their sum or difference the distance of the axes; kept in files, copies and merged parts."""
+    m = turning(0.0, 0.3, 0.0)
+    m.add_gear("outer", "q0", "q1", teeth=(20, 40), **stiff)
+    m.add_gear("inner", "q1", "q2", teeth=(40, 100), inside=True, **stiff)
+    wanted = {"wheel 0": [pytest.approx(0.1)], "wheel 1": [pytest.approx(0.2)], "wheel 2": [pytest.approx(0.5)]}
+    m.save(tmp_path / "gears.yaml")
+    whole = da.Mechanism("whole")
+    whole.merge(m, at=whole.ground.at(1, 2, 3))
+    for one in (m, da.read(tmp_path / "gears.yaml"), whole, m.copy()):
+        found = wheels_in(one.compile("casadi"))[0]
+        assert found == wanted
+
+
+def test_belts_and_ropes_are_drawn_from_where_they_touch(tmp_path):
+    """Tangents of circles: r₁ = 3, r₂ = 1 at a distance of 4 lean by asin(2/4) when open, by asin(4/4) when crossed."""
+    for crossed in (False, True):
+        m = turning(0.0, 5.0)
+        m.add_belt("belt", "q0", "q1", radii=(3.0, 1.0), crossed=crossed)
+        m.save(tmp_path / "belt.yaml")
+        for one in (m, da.read(tmp_path / "belt.yaml")):
+            radii, lines = wheels_in(one.compile("casadi"))
+            assert radii == {"wheel 0": [3.0], "wheel 1": [1.0]}
+            lean = (3.0 + 1.0 if crossed else 3.0 - 1.0) / 5.0
+            for a, b in lines:
+                assert np.linalg.norm(a[:2]) in (pytest.approx(3.0), pytest.approx(1.0)) or np.linalg.norm(
+                    a[:2] - (5, 0)
+                ) == pytest.approx(1.0)
+                assert np.linalg.norm(b - a) == pytest.approx(5.0 * np.sqrt(1 - lean**2))
+            assert len(lines) == 2
+    m = da.Mechanism("hoist", gravity=(0, -9.81, 0))
+    sheave = m.add_body("sheave", mass=2.0, inertia=da.disc(2.0, 0.1))
+    m.add_joint("turn", da.Revolute("z"), m.ground, sheave)
+    for n, x in (("load", -0.1), ("weight", 0.1)):
+        m.add_joint(n, da.Prismatic("y"), m.ground.at(x, -1.0), m.add_body(n, mass=1.0))
+    m.add_pulley_rope("rope", ["load", da.Pulley(sheave, 0.1, turn=-1), "weight"])
+    (up, down) = wheels_in(m.compile("casadi"))[1]
+    np.testing.assert_allclose(up, [(0, 0, 0), (-0.1, 0, 0)], atol=1e-12)  # of the load, and of the ground
+    np.testing.assert_allclose(down, [(0.1, 0, 0), (0, 0, 0)], atol=1e-12)

@@ -14,6 +14,7 @@ import pytest
 
 import dalembert as da
 from public_surface import names_of, public_callables, public_objects
+from result_cases import CASES
 
 SOURCE = Path(da.__file__)
 HEAVY = ("numpy", "casadi", "numba", "llvmlite", "scipy", "matplotlib", "pyarrow")
@@ -204,7 +205,18 @@ OPEN = {
     "Linkage.add_cylinder": lambda **o: _sketch().add_cylinder("ram", "A", "B", **o),
     "Sweep.animate": lambda **o: _four_bar()[0].sweep({"A": [0.6, 0.7]}).animate("none.html", **o),
     "Run.animate": lambda **o: da.simulate(*_four_bar(), 0.01).animate("none.html", **o),
-}
+    **{
+        name: lambda make=make, **o: CASES[make]().animate("none.html", **o)
+        for name, make in {
+            "Sweeps.animate": "sweeps", "Ensemble.animate": "ensemble", "Workspace.animate": "workspace",
+            "LinearModel.animate": "linear_model", "LinearModels.animate": "linear_models",
+            "LinearTrajectory.animate": "linear_trajectory", "Equilibrium.animate": "equilibrium",
+            "StaticForces.animate": "static_forces", "Fit.animate": "fit", "Design.animate": "design",
+            "control.MotionPlan.animate": "plan", "control.OptimalMotion.animate": "optimal",
+            "control.ForcesAlong.animate": "forces", "Study.animate": "study",
+        }.items()
+    },
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", OPEN)

@@ -1,4 +1,7 @@
-"""Questions by name about many positions of a mechanism: what a `Run` and a `Sweep` answer alike."""
+"""Questions by name about many positions of a mechanism: what runs, sweeps, plans, maps and ensembles answer alike.
+
+Records lie along one axis or along several: a run has (N,), sweeps of variants (n, K), a map the shape of its grid.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from dalembert.tables import Tabular
 
 
 class ByName(Tabular):
-    """Motion of frames and joints, and forces in joints, at each of N records.
+    """Motion of frames and joints, and forces in joints, at each of N records; N stands for all axes of the records.
 
     frame: a frame (`body.at(...)`), a body, or the name of either. Lengths are in m, angles in rad, times in s, forces
     in N, moments in N m. A `State` answers the same questions about frames.
@@ -50,11 +53,11 @@ class ByName(Tabular):
         >>> bool(abs((run.position("bob") ** 2).sum(axis=1) - 4.0).max() < 1e-12)
         True
         """
-        return self.pose(frame)[:, :3, 3]
+        return self.pose(frame)[..., :3, 3]
 
     def rotation(self, frame: Any) -> np.ndarray:
         """(N, 3, 3) rotation from the axes of a frame to the ground's."""
-        return self.pose(frame)[:, :3, :3]
+        return self.pose(frame)[..., :3, :3]
 
     def pose(self, frame: Any) -> np.ndarray:
         """(N, 4, 4) pose of a frame in the ground: rotation and position (m)."""
@@ -62,7 +65,7 @@ class ByName(Tabular):
 
     def velocity(self, frame: Any) -> np.ndarray:
         """(N, 3) velocity of a frame's origin in the ground's axes, m/s."""
-        return self.twist(frame, axes="world")[:, 3:]
+        return self.twist(frame, axes="world")[..., 3:]
 
     def twist(self, frame: Any, axes: str = "body") -> np.ndarray:
         """(N, 6) (ω; v) of a frame's origin, rad/s and m/s, in the axes of the frame ("body") or ground ("world")."""
@@ -70,21 +73,21 @@ class ByName(Tabular):
 
     def acceleration(self, frame: Any) -> np.ndarray:
         """(N, 3) acceleration of a frame's origin in the ground's axes, m/s²."""
-        return self._batch("frame_acceleration", frame=frame, axes="world", a=self.vdot)[:, 3:]
+        return self._batch("frame_acceleration", frame=frame, axes="world", a=self._accelerations())[..., 3:]
 
     def length(self, name: str) -> np.ndarray:
         """(N,) length of the spring, cable or actuator of this name, m."""
         points = [self.position(f) for f in line_points(self.system.layout.mechanism.forces, name)]
-        return sum((np.linalg.norm(b - a, axis=1) for a, b in pairwise(points)), np.zeros(len(self.q)))
+        return sum((np.linalg.norm(b - a, axis=-1) for a, b in pairwise(points)), np.zeros(points[0].shape[:-1]))
 
     def length_rate(self, name: str) -> np.ndarray:
         """(N,) rate of the length of the spring, cable or actuator of this name, m/s; NaN where two points coincide."""
         frames = line_points(self.system.layout.mechanism.forces, name)
-        rate = np.zeros(len(self.q))
+        rate = 0.0
         for (a, v), (b, w) in pairwise((self.position(f), self.velocity(f)) for f in frames):
             with np.errstate(invalid="ignore"):
-                rate += ((w - v) * (b - a)).sum(axis=1) / np.linalg.norm(b - a, axis=1)
-        return rate
+                rate = rate + ((w - v) * (b - a)).sum(axis=-1) / np.linalg.norm(b - a, axis=-1)
+        return np.asarray(rate)
 
     # --- energy -------------------------------------------------------------------------------------------------
 
@@ -113,31 +116,31 @@ class ByName(Tabular):
         layout = self.system.layout
         if (cut := layout.cut_coordinate(name, "q")) is not None:
             return self._cut_joint(cut[0], cut[1], "position")
-        return self.q[:, columns(name, layout.q_names, layout.q_slice, layout.joints, "coordinate")]
+        return self._coordinates()[0][..., columns(name, layout.q_names, layout.q_slice, layout.joints, "coordinate")]
 
     def rate(self, name: str) -> np.ndarray:
         """(N,) values of a velocity, or (N, k) of a joint with several, by its name, rad/s or m/s."""
         layout = self.system.layout
         if (cut := layout.cut_coordinate(name, "v")) is not None:
             return self._cut_joint(cut[0], cut[1], "velocity")
-        return self.v[:, columns(name, layout.v_names, layout.v_slice, layout.joints, "velocity")]
+        return self._coordinates()[1][..., columns(name, layout.v_names, layout.v_slice, layout.joints, "velocity")]
 
     def _cut_joint(self, loop: str, part: slice, what: str) -> np.ndarray:
         """(N,) or (N, k): position or velocity of a joint that closes a loop; angles go on from the first one."""
         position, velocity = self._batch("cut_joint", frame=loop, axes="body")
         joint = self.system.layout.loop(loop).joint
         x = velocity if what == "velocity" else position
-        if what == "position" and joint.nq == joint.nv:
+        if what == "position" and joint.nq == joint.nv and x.ndim > 1 and np.isfinite(x).all():
             turns = np.array(joint.angular)
-            x[:, turns] = np.unwrap(x[:, turns], axis=0)
-        x = x[:, part]
-        return x[:, 0] if x.shape[1] == 1 else x
+            x[..., turns] = np.unwrap(x[..., turns], axis=-2)
+        x = x[..., part]
+        return x[..., 0] if x.shape[-1] == 1 else x
 
     def joint_acceleration(self, name: str) -> np.ndarray:
         """(N,) derivative of a velocity, or (N, k) of a joint with several, by its name, rad/s² or m/s²."""
         layout = self.system.layout
         place = columns(name, layout.v_names, layout.v_slice, layout.joints, "velocity")  # before anything is computed
-        return self.vdot[:, place]
+        return self._accelerations()[..., place]
 
     def multiplier(self, name: str) -> np.ndarray:
         """(N,) multiplier of a row ("C.x"), or (N, k) of the k rows of a constraint ("C"), N or N m.
@@ -151,15 +154,16 @@ class ByName(Tabular):
         (True, True)
         """
         place = row_columns(self.system.rows, name)  # before anything is computed
-        return self.multipliers[:, place]
+        return self._row_forces()[..., place]
 
     def reactions(self, joint: str) -> np.ndarray:
         """(N, 6) moment (N m) and force (N) in a joint, tree or cut, by its name; see `System.constraint_forces`."""
         system = self.system
         tree, _cut = joints_and_loops(system, joint)
         if joint in tree:
-            return self._in_joints()[:, tree.index(joint)]
-        return self._batch("loop_wrench", frame=joint, lam=self._all_multipliers()).reshape(len(self.q), 6)
+            return self._in_joints()[..., tree.index(joint), :]
+        lam = self._all_multipliers()
+        return self._batch("loop_wrench", frame=joint, lam=lam).reshape(*lam.shape[:-1], 6)
 
     # --- pictures -----------------------------------------------------------------------------------------------
 
@@ -178,13 +182,26 @@ class ByName(Tabular):
 
     # --- inside -------------------------------------------------------------------------------------------------
 
+    def _coordinates(self) -> tuple[np.ndarray, np.ndarray]:
+        """(N, nq) positions and (N, nv) velocities."""
+        return self.q, self.v
+
+    def _accelerations(self) -> np.ndarray:
+        """(N, nv) v̇."""
+        return self.vdot
+
+    def _row_forces(self) -> np.ndarray:
+        """(N, m) λ of the rows `system.row_names`."""
+        return self.multipliers
+
     def _in_joints(self) -> np.ndarray:
         """(N, joints, 6) wrenches in the joints of the tree."""
-        return self._batch("reactions", a=self.vdot, lam=self._all_multipliers())
+        return self._batch("reactions", a=self._accelerations(), lam=self._all_multipliers())
 
     def _all_multipliers(self) -> np.ndarray:
         """(N, rows) of all rows, those left out last."""
-        return np.hstack([self.multipliers, np.zeros((len(self.q), len(self.system.rows.left_out)))])
+        lam = self._row_forces()
+        return np.concatenate([lam, np.zeros((*lam.shape[:-1], len(self.system.rows.left_out)))], axis=-1)
 
 
 def columns(name: Any, names: Any, where: Any, joints: Any, kind: str) -> Any:

@@ -21,6 +21,7 @@ from dalembert.branch.mirrors import mirrored
 from dalembert.branch.policy import POLICY
 from dalembert.branch.rows import Rows
 from dalembert.errors import AssemblyError
+from dalembert.mechanism.constraints import Loop
 from dalembert.protocols import Parameters, StateLike, SystemLike
 from dalembert.rank import ACCURACY, RankPolicy, earliest_independent, independent, rank_policy, reach
 
@@ -57,6 +58,8 @@ class Report:
     led: tuple[str, ...] = ()  # velocities that kinematic inputs lead; the mobility counts them
     mirrored: Mapping[str, str] = field(default_factory=dict)  # constraints on a mirror branch, and what is wrong there
     isolated: bool = False  # whether no motion leads away, though the rank admits velocities
+    tree: tuple[str, ...] = ()  # joints that carry the bodies, parents first: their motions are the coordinates
+    closing: tuple[str, ...] = ()  # joints that close loops
 
     @property
     def singular(self) -> bool:
@@ -74,6 +77,9 @@ class Report:
     def lines(self) -> list[tuple[str, str]]:
         """(title, text) of every line that is printed."""
         out = [("mobility", self._mobility())]
+        if self.closing:
+            closing = f"{_some(self.closing)} {'closes a loop' if len(self.closing) == 1 else 'close loops'}"
+            out.append(("tree", f"{_some(self.tree)}; {closing}" if self.tree else closing))
         if self.led:
             out.append(("led by inputs", ", ".join(self.led)))
         out.append(("constraints", f"{self.rows} rows, rank {self.rank}"))
@@ -152,6 +158,8 @@ def report(system: SystemLike, state: StateLike, p: Parameters, on: np.ndarray) 
         tuple(system.v_names[d] for d in system.led.values()),
         reversed_,
         isolated,
+        tuple(system.layout.joints),
+        tuple(c.name for c in system.description.constraints if isinstance(c, Loop)),
     )
 
 

@@ -146,7 +146,7 @@ class TangentCone:
         """ "crossing" branches, a "cone", branches that "touch", an "isolated" position, or "several" at once."""
         if len(self.forms) != 1:
             return "isolated" if self._definite() else "several"
-        values = np.linalg.eigvalsh(self._with_time[0])
+        values = np.linalg.eigvalsh(self.forms_with_time[0])
         size = np.abs(values).max(initial=0.0)
         up, down = int((values > SMALL * size).sum()), int((values < -SMALL * size).sum())
         if min(up, down) == 0:
@@ -155,7 +155,7 @@ class TangentCone:
 
     def _definite(self) -> bool:
         """Whether some sum c of the forms is positive definite, so that only y = 0 solves (1): by perceptrons."""
-        forms = self._with_time
+        forms = self.forms_with_time
         if not forms.any():
             return False
         c, size = np.zeros(len(forms)), np.abs(forms).max()
@@ -176,7 +176,7 @@ class TangentCone:
         """
         if len(self.forms) != 1:
             return False
-        values = np.abs(np.linalg.eigvalsh(self._with_time[0]))
+        values = np.abs(np.linalg.eigvalsh(self.forms_with_time[0]))
         return int((values > SMALL * values.max(initial=0.0)).sum()) > 3
 
     def selects(self, y: np.ndarray) -> bool:
@@ -191,25 +191,25 @@ class TangentCone:
             return False
         if len(J) == 1:
             return self.kind == "crossing"
-        if len(self._with_time[0]) > len(y):
-            y = np.append(y, self._driven)
-            J = 2.0 * np.einsum("kij,j->ki", self._with_time, y)
+        if len(self.forms_with_time[0]) > len(y):
+            y = np.append(y, self.driven)
+            J = 2.0 * np.einsum("kij,j->ki", self.forms_with_time, y)
         return len(y) - len(J) == 1 or self._neighbours_meet_it(y, J)
 
     @property
-    def _driven(self) -> float:
+    def driven(self) -> float:
         """Length of c, by which motion goes on even where y = 0; 0 where (1) does not see it."""
         length = float(np.linalg.norm(self.tangent.R @ self.c))
         seen = max(np.abs(self.constant).max(initial=0.0), length * np.abs(self.linear).max(initial=0.0))
         return length if seen > UNSEEN * length**2 * np.abs(self.forms).max(initial=0.0) else 0.0
 
     @property
-    def _with_time(self) -> np.ndarray:
+    def forms_with_time(self) -> np.ndarray:
         """(k, n, n), or (k, n + 1, n + 1) with the motion along c as one more direction: g = (y, |c|)ᵀ F (y, |c|)."""
-        if self._driven == 0.0:
+        if self.driven == 0.0:
             return self.forms
         corner, side = self.constant[:, None, None], 0.5 * self.linear[:, :, None]
-        side, corner = side / self._driven, corner / self._driven**2
+        side, corner = side / self.driven, corner / self.driven**2
         return np.block([[self.forms, side], [np.transpose(side, (0, 2, 1)), corner]])
 
     def _neighbours_meet_it(self, y: np.ndarray, J: np.ndarray) -> bool:
@@ -222,7 +222,7 @@ class TangentCone:
         aside *= np.linalg.norm(y) / np.linalg.norm(aside)
 
         def least(s: float) -> float:
-            rows = np.einsum("kij,j->ki", self._with_time, aside + s * y)
+            rows = np.einsum("kij,j->ki", self.forms_with_time, aside + s * y)
             return float(np.linalg.svd(rows, compute_uv=False)[-1])
 
         grid = np.linspace(-20, 20, 401)
@@ -251,7 +251,7 @@ def exists(system: SystemLike, state: StateLike, p: Parameters, rank: int, usual
     """
     units, far = rank_policy(system, p).units, reach(system, p)
     for _ in range(APPROACHES):
-        state, t = _on_strong_rows(system, state, p, rank, u)
+        state, t = on_strong_rows(system, state, p, rank, u)
         cone = TangentCone.of(system, state, p, rank, usual, t, u)
         r, n = cone.W @ system.evaluate("constraints", state, p=p)[1] @ cone.K, cone.K.shape[1]
         y = np.linalg.lstsq(cone.forms.reshape(-1, n), -r.ravel(), rcond=SMALL)[0]
@@ -271,7 +271,7 @@ def exists(system: SystemLike, state: StateLike, p: Parameters, rank: int, usual
     return bool((np.abs(gaps.mean(axis=0)) <= ROUNDING * (np.abs(cone.W) @ units)).all())
 
 
-def _on_strong_rows(
+def on_strong_rows(
     system: SystemLike, state: StateLike, p: Parameters, rank: int, u: Inputs
 ) -> tuple[StateLike, Tangent]:
     """The nearest state on which the first `rank` combinations of rows hold, to rounding, and the tangent there."""

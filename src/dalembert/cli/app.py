@@ -27,13 +27,14 @@ from dalembert.cli.options import Group, debug_option
 from dalembert.cli.report import report
 from dalembert.cli.run import run_scenario
 from dalembert.cli.simulate import simulate
+from dalembert.cli.studio import studio
 from dalembert.cli.sweep import sweep
 from dalembert.cli.view import view
 from dalembert.cli.zoo import zoo
 from dalembert.errors import DalembertError
 
 COMMANDS = (
-    check, report, assemble, sweep, simulate, linearize, modes, equilibrium, convert, export, view, zoo, new,
+    check, report, assemble, sweep, simulate, linearize, modes, equilibrium, convert, export, view, studio, zoo, new,
     run_scenario, cache, completion,
 )  # fmt: skip
 

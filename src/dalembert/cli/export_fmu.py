@@ -22,16 +22,27 @@ if TYPE_CHECKING:
 @click.option("--rtol", type=Number(), default=1e-9, help="Relative tolerance. Default: 1e-9.")
 @click.option("--atol", type=Number(), default=1e-10, help="Absolute tolerance. Default: 1e-10.")
 @click.option(
-    "--platform", "platforms", multiple=True, help="linux64, win64 or darwin64. Repeatable. Default: this one."
+    "--platform",
+    "platforms",
+    multiple=True,
+    help="linux64, win64 or darwin64; with --fmi 3.0 x86_64-linux and so on. Repeatable. Default: this one.",
+)
+@click.option("--fmi", type=click.Choice(["2.0", "3.0"]), default="2.0", help="Version of FMI. Default: 2.0.")
+@click.option(
+    "--kind",
+    type=click.Choice(["co-simulation", "model-exchange"]),
+    default="co-simulation",
+    help="Whether the FMU integrates itself, or another program its independent coordinates.",
 )
 def export_fmu(
     study: Study, target: Path, name: str | None, frames: tuple[str, ...], outputs: str | None, rtol: float,
-    atol: float, platforms: tuple[str, ...],
+    atol: float, platforms: tuple[str, ...], fmi: str, kind: str,
 ) -> Answer:  # fmt: skip
-    """Write MODEL as an FMU for co-simulation (FMI 2.0) to FILE."""
+    """Write MODEL as an FMU to FILE."""
     study.check_names({"frames": frames})
     listed = [part.strip() for part in (outputs or "").split(",") if part.strip()]
     made = study.system.export_fmu(
-        target, study.x, name=name, frames=frames, outputs=listed, rtol=rtol, atol=atol, platforms=platforms or None
-    )
+        target, study.x, name=name, frames=frames, outputs=listed, rtol=rtol, atol=atol, platforms=platforms or None,
+        version=fmi, kind=kind,
+    )  # fmt: skip
     return Answer(str(made), {"name": study.system.name, "file": str(made)})

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dalembert import checks
+from dalembert.analysis.at_states import AtStates, StateRows, state_rows
 from dalembert.analysis.motion_columns import columns, input_units, joined, motion_columns, multiplier_units
 from dalembert.analysis.sweep import Sweep
 from dalembert.control.allocator import Allocator
@@ -24,14 +25,14 @@ from dalembert.protocols import Parameters, StateGiven, check_system
 from dalembert.simulation.results.run import Run
 from dalembert.system.state import State
 from dalembert.system.system import System
-from dalembert.tables import Columns, Tabular
+from dalembert.tables import Columns
 
 SAMPLES = 201  # times along a trajectory for which none are given
 MISSED = 1e-7  # of its terms: what may be missing of the motion
 
 
 @dataclass(frozen=True, eq=False)
-class ForcesAlong(Tabular):
+class ForcesAlong(AtStates):
     """Actuator forces at N times of a motion. `forces["crank"]` is the history of one, (N,), N or N m.
 
     It is a controller too: `da.simulate(system, forces.state(0), T, u=forces)` drives the mechanism with them.
@@ -79,7 +80,28 @@ class ForcesAlong(Tabular):
         return self.names.index(name)
 
     def __getitem__(self, name: str) -> np.ndarray:
+        """(N,) force of an actuator by its name, N or N m; else values of a coordinate."""
+        layout = self.system.layout
+        if name not in self.names and (name in layout.q_names or name in layout.joints):
+            return super().__getitem__(name)
         return self.u[:, self._place(name)]
+
+    def driving_force(self, name: str) -> np.ndarray:
+        """(N,) force of an actuator by its name, N or N m."""
+        return self.u[:, self._place(name)]
+
+    def _records(self) -> StateRows:
+        u = np.zeros((len(self), len(self.system.u_names)))
+        for k, place in enumerate(self._inputs):
+            if place >= 0:
+                u[:, place] = self.u[:, k]
+        return state_rows(self.system, self.q, self.v, u, self.p, self.t)
+
+    def _accelerations(self) -> np.ndarray:
+        return self.vdot
+
+    def _row_forces(self) -> np.ndarray:
+        return self.multipliers
 
     def state(self, k: int) -> State:
         """The state at the k-th time, k from 0; negative k count from the end."""
@@ -89,7 +111,7 @@ class ForcesAlong(Tabular):
     # --- energy -------------------------------------------------------------------------------------------------
 
     @cached_property
-    def energy(self) -> dict[str, float]:
+    def energy(self) -> dict[str, float]:  # type: ignore[override]
         """J that each actuator brings in over the motion (a cycle), by name; what it takes out counts negative."""
         return {n: self._work(k, whole=True) for k, n in enumerate(self.names)}
 

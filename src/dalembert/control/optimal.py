@@ -8,6 +8,7 @@ from typing import Any, Union
 
 import numpy as np
 
+from dalembert.analysis.at_states import StateRows, state_rows
 from dalembert.analysis.motion_columns import motion_columns
 from dalembert.checks import array, choice, flag, function, number, shown, whole
 from dalembert.control.optimal_problem import Motion, Problem
@@ -18,12 +19,13 @@ from dalembert.control.stage_costs import Cost
 from dalembert.errors import ArgumentError
 from dalembert.mechanism.constraints.expression import Expression
 from dalembert.protocols import Parameters, StateGiven, check_system
+from dalembert.simulation.results.powers import Powers
 from dalembert.simulation.results.run import Run
 from dalembert.simulation.simulate import simulate
 from dalembert.statics.limits import Bounds
 from dalembert.system.state import State
 from dalembert.system.system import System
-from dalembert.tables import Columns, Tabular
+from dalembert.tables import Columns
 
 MOST = 100_000  # steps: more is a slip of the pen
 #: where a search may start: a motion, inputs, or states and inputs; None for its own guesses
@@ -31,7 +33,7 @@ Guess = Union["OptimalMotion", MotionPlan, np.ndarray, "tuple[Any, Any]", None]
 
 
 @dataclass(frozen=True, eq=False)
-class OptimalMotion(Tabular):
+class OptimalMotion(Powers):
     """A motion of least cost in N steps of the variational midpoint rule, and the feedback that keeps it."""
 
     system: System
@@ -61,6 +63,15 @@ class OptimalMotion(Tabular):
         k = whole(k, "k", least=-len(self.t), most=len(self.t) - 1)
         x = self.system.state(self.q[k], self.v[k], float(self.t[k]))
         return self.system.belonging(x, self.p, self.u[min(k % len(self.t), len(self.u) - 1)])
+
+    @property
+    def vdot(self) -> np.ndarray:
+        """(N + 1, nv) accelerations under the inputs held from there on, at the end under the last ones."""
+        return self._dynamics[0]
+
+    def _records(self) -> StateRows:
+        u = np.vstack([self.u, self.u[-1:]])
+        return state_rows(self.system, self.q, self.v, u, self.p, self.t)
 
     def _columns(self) -> Columns:
         """Over t: q, v and the inputs held from there on; none at the end."""

@@ -9,21 +9,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.analysis.at_states import StateRows, state_rows
 from dalembert.analysis.motion_columns import motion_columns
 from dalembert.checks import keywords, number, whole
 from dalembert.control.trajectories import Trajectory, piecewise
 from dalembert.errors import ArgumentError, unknown
 from dalembert.protocols import Parameters
+from dalembert.simulation.results.powers import Powers
 from dalembert.system.state import State
 from dalembert.system.system import System
-from dalembert.tables import Columns, Tabular
+from dalembert.tables import Columns
 
 if TYPE_CHECKING:
     from dalembert.simulation.results.run import Run
 
 
 @dataclass(frozen=True, eq=False)
-class MotionPlan(Tabular):
+class MotionPlan(Powers):
     """A motion with the inputs that make it, at N + 1 times; inputs are linear in between."""
 
     t: np.ndarray  # (N + 1,)
@@ -55,6 +57,19 @@ class MotionPlan(Tabular):
             "Maximum_Iterations_Exceeded": "the solver did not finish; raise max_iterations or give a better guess",
         }
         return reasons.get(self.status, f"the solver ended with {self.status}")
+
+    @property
+    def vdot(self) -> np.ndarray:
+        """(N + 1, nv) accelerations at the knots: a."""
+        return self.a
+
+    @property
+    def multipliers(self) -> np.ndarray:
+        """(N + 1, rows) of the constraint rows `system.row_names`, N or N m; the shortest where rows are redundant."""
+        return self._dynamics[1]
+
+    def _records(self) -> StateRows:
+        return state_rows(self.system, self.q, self.v, self.u, self.p, self.t)
 
     @property
     def duration(self) -> float:

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from typing import Self
+from functools import partial
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -152,12 +153,25 @@ class Saturated(_Wrapper):
         """Whether the law needs it: cutting has no memory."""
         return getattr(self.law, "needs_hold", False)
 
+    @property
+    def traced(self) -> Callable[[Any, Any], Any] | None:
+        """The law as an expression of (t, state), for runs side by side in ensembles; None where it is none."""
+        inner = getattr(self.law, "traced", None)
+        return None if inner is None else partial(_cut, inner, self.bounds.lower, self.bounds.upper)
+
     def __call__(self, t: float, state: State) -> np.ndarray:
         """The inputs, (nu,), at the time t (s) and a `State`."""
         u, n = self._ask(number(t, "t"), state), len(self.bounds.names)
         if len(u) != n:
             raise ArgumentError(f"the answer of the law has shape {u.shape}; needed: ({n},), one for each input.")
         return np.clip(u, self.bounds.lower, self.bounds.upper)
+
+
+def _cut(law: Callable[[Any, Any], Any], lower: np.ndarray, upper: np.ndarray, t: Any, state: Any) -> Any:
+    """What a law asks for, as an expression, within bounds."""
+    import casadi as ca
+
+    return ca.fmin(ca.fmax(law(t, state), lower), upper)
 
 
 class Noisy(_Wrapper):

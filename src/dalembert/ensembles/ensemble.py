@@ -20,7 +20,7 @@ from dalembert.ensembles.variation import SAMPLINGS, Variation
 from dalembert.ensembles.work import Queue, by_executor, in_threads, shown, usual_workers
 from dalembert.errors import ArgumentError
 from dalembert.mechanism.contacts.stop import as_stops
-from dalembert.simulation.callbacks import expression
+from dalembert.simulation.callbacks import expression, traceable
 from dalembert.simulation.hybrid.switch import named_switches
 from dalembert.simulation.layout import Layout
 from dalembert.simulation.run.context import lay_out
@@ -98,11 +98,12 @@ def ensemble(
     a run made alone.
     options: of `simulate`, the same for all runs: rtol, atol, method, events, stabilization, …
 
-    Runs go side by side where they are plain: an explicit method, and a controller, if any, that is a
-    `da.expression`. One that comes to a singular position leaves for careful steps, if these are needed, and comes
-    back. All others (with switches, contacts, stops or friction, controllers in Python, …) are made alone, as
-    `simulate` makes them. A run does not depend on its company: the same numbers come out for any number of runs and
-    workers. A run that fails has a status and a message; it never ends the others. Ctrl-C returns what there is.
+    Runs go side by side where they are plain: an explicit method, and a controller, if any, that is a `da.expression`
+    or a regulator of `da.lqr`, within limits or not (`control.Saturated`). One that comes to a singular position leaves
+    for careful steps, if these are needed, and comes back. All others (with switches, contacts, stops or friction,
+    controllers in Python, …) are made alone, as `simulate` makes them. A run does not depend on its company: the same
+    numbers come out for any number of runs and workers. A run that fails has a status and a message; it never ends the
+    others. Ctrl-C returns what there is.
 
     >>> import dalembert as da
     >>> from scipy.stats import norm
@@ -146,7 +147,7 @@ def ensemble(
     choices = make_choices.__wrapped__(*(given.pop(name) for name in CHOICES))
     state = system.state(starts.q[first], starts.v[first], float(starts.t[first]))
     span = make_span(system, state, t, t_eval, None if steered else U[first])
-    law = u if steered else None
+    law = traceable(u) if steered else None
     if controllers is not None:
         checks.function(controllers, "controllers")
         if u is not None:

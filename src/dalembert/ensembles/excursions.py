@@ -17,11 +17,11 @@ from dalembert.errors import DalembertError
 from dalembert.integrators.lane_record import CLOCK, DRIFT, MARGIN, SPEED_DRIFT, LaneRecord
 from dalembert.native import library
 from dalembert.outcome import Outcome
-from dalembert.simulation.passages import Met
 from dalembert.simulation.run.context import Context, lay_out
 from dalembert.simulation.run.record_pool import give_back
 from dalembert.simulation.run.segment import Segment
 from dalembert.simulation.run.stepping import begin, integrate, past_singularity
+from dalembert.simulation.singular.passages import Met
 from dalembert.simulation.status import Status
 
 COUNTS = ("counts.steps", "counts.rejected", "counts.evaluations", "counts.corrections")

@@ -18,10 +18,10 @@ from dalembert.simulation.callbacks import control_kernel, expression
 from dalembert.simulation.equations import UNEQUAL, measured_rows
 from dalembert.simulation.events import watch_kernel
 from dalembert.simulation.layout import STAGES
-from dalembert.simulation.passages import Met, describe, known_with_drift
 from dalembert.simulation.run.context import Context
 from dalembert.simulation.run.singularities import ROUNDING, resolved_by_given_steps
 from dalembert.simulation.setup import Setup
+from dalembert.simulation.singular.passages import Met, describe, known_with_drift
 from dalembert.simulation.stabilization import Projection
 from dalembert.simulation.state_units import state_units
 

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from dalembert import checks
 from dalembert.analysis.mobility import independent_rows
-from dalembert.analysis.motion_columns import motion_columns
 from dalembert.branch.closing import close
 from dalembert.branch.rows import Factored, Rows
 from dalembert.compiler.target import host
-from dalembert.ensembles.assembling import admissible, held_rows, sides
+from dalembert.ensembles.assembling import admissible, held_rows
 from dalembert.ensembles.starts import Starts, States, belonging_to
+from dalembert.ensembles.sweeps import Sweeps
 from dalembert.ensembles.variation import Variation
 from dalembert.errors import ArgumentError, DalembertError, unknown
 from dalembert.linearization.many import resolved_rows, rows_of
 from dalembert.protocols import check_system
 from dalembert.system.state import State
 from dalembert.system.system import System
-from dalembert.tables import Columns, Tabular
 
 STRIDE = 0.2  # rad, or of the mechanism's length: what is led moves by less between two positions
 BESIDE = 0.3  # of a step along the branch: what a correction to it may be, that it stays on the branch
@@ -86,64 +84,6 @@ def inverse_dynamics_many(system: System, states: Any, a: Any, *, u: Any = None,
     }  # fmt: skip
     kernel = system.kernel("inverse_dynamics", lanes=host().width)
     return np.asarray(kernel.batch(*(given[name] for name in kernel.names_in))).reshape(n, system.nv)
-
-
-@dataclass(frozen=True, eq=False)
-class Sweeps(Tabular):
-    """n variants of a mechanism, led through the same K values; NaN from where a variant does not follow.
-
-    `sweeps["B"]` are the values of a coordinate, (n, K).
-    """
-
-    system: System
-    values: dict[str, np.ndarray]  # (K,) what is led, by name
-    q: np.ndarray  # (n, K, nq)
-    v: np.ndarray  # (n, K, nv)
-    vdot: np.ndarray  # (n, K, nv)
-    p: np.ndarray  # (n, np) parameters
-    alone: np.ndarray  # (n,) whether a variant was led by `System.sweep`
-    messages: dict[int, str]  # {variant: why it does not reach all values}
-
-    def __len__(self) -> int:
-        return len(self.q)
-
-    def __repr__(self) -> str:
-        led = f"{self.q.shape[1]} values of {', '.join(self.values)}"
-        return (
-            f"<sweeps of {len(self)} variants of '{self.system.name}' through {led}; {len(self.messages)} fall short>"
-        )
-
-    def __getitem__(self, name: str) -> np.ndarray:
-        if not isinstance(name, str) or name not in self.system.q_names:
-            raise unknown("coordinate", name, self.system.q_names)
-        return self.q[:, :, self.system.q_names.index(name)]
-
-    def state(self, variant: int, k: int) -> State:
-        """The state of a variant at the k-th value, both from 0; negative numbers count from the end."""
-        i = checks.whole(variant, "variant", least=-len(self), most=len(self) - 1)
-        k = checks.whole(k, "k", least=-self.q.shape[1], most=self.q.shape[1] - 1)
-        if not np.isfinite(self.q[i, k]).all():
-            raise ArgumentError(f"variant {i} does not reach value {k}: {self.messages[i % len(self)]}")
-        return self.system.belonging(self.system.state(self.q[i, k], self.v[i, k]), self.p[i])
-
-    def _columns(self) -> Columns:
-        """One row for each variant and value."""
-        n, K = self.q.shape[:2]
-        motion, units = motion_columns(self.system, *(x.reshape(n * K, -1) for x in (self.q, self.v)))
-        led = {name: np.tile(x, n) for name, x in self.values.items()}
-        return Columns(
-            self.system.name, "row", np.arange(n * K), {"variant": np.repeat(np.arange(n), K), **led, **motion}, units
-        )
-
-    @property
-    def side(self) -> np.ndarray:
-        """(n,) 1 or −1 where a variant starts, as `Ensemble.side`."""
-        return sides(self.system, list(self.values), self.q[:, 0], self.p)
-
-    @property
-    def success(self) -> np.ndarray:
-        """(n,) whether a variant reaches all values."""
-        return np.array([k not in self.messages for k in range(len(self))])
 
 
 def sweep_many(

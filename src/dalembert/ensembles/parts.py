@@ -16,8 +16,8 @@ from dalembert.ensembles.sensitivities import Slopes, differentiated
 from dalembert.errors import DalembertError
 from dalembert.outcome import Outcome
 from dalembert.simulation.callbacks import ARGUMENTS, scalar_of
-from dalembert.simulation.passages import Met, is_determined
 from dalembert.simulation.results.run import positions_met
+from dalembert.simulation.singular.passages import Met, is_determined
 from dalembert.simulation.status import Status
 from dalembert.system.system import System
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dalembert import checks
-from dalembert.analysis.by_name import columns
+from dalembert.analysis.at_states import StateRows, state_rows
 from dalembert.analysis.motion_columns import motion_columns, position_units, speed_units
 from dalembert.ensembles.assembling import sides
 from dalembert.ensembles.lanes import Batch
@@ -20,18 +20,21 @@ from dalembert.ensembles.summary import Extremes, Summary, extremes
 from dalembert.ensembles.variation import Variation
 from dalembert.errors import ArgumentError, extra
 from dalembert.lazy import cached_property
+from dalembert.simulation.results.powers import Powers
 from dalembert.simulation.results.run import Run
 from dalembert.simulation.status import Status
 from dalembert.system.state import State
 from dalembert.system.system import System
-from dalembert.tables import Columns, Tabular
+from dalembert.tables import Columns
 
 UNITS = ("1", "m or rad", "m/s or rad/s", "J", "J")  # of EVIDENCE
 
 
 @dataclass(frozen=True, eq=False)
-class Ensemble(Tabular):
+class Ensemble(Powers):
     """Many runs of one system, one row a run. `e["A"]` is coordinate A: (n,) at the end, or (n, T) at t_eval.
+
+    Velocities, frames, energies and forces in joints have the names they have in a `Run`, and the same axes.
 
     Runs that were not made, or ended early, have NaN where nothing is known.
     """
@@ -46,8 +49,8 @@ class Ensemble(Tabular):
     q_end: np.ndarray  # (n, nq)
     v_end: np.ndarray  # (n, nv)
     work: Mapping[str, np.ndarray]  # (n,) J done by the end, as in `Run.work`
-    q: np.ndarray | None  # (n, T, nq); None where states are not kept
-    v: np.ndarray | None  # (n, T, nv)
+    q: np.ndarray | None  # type: ignore[assignment]  # (n, T, nq); None where states are not kept
+    v: np.ndarray | None  # type: ignore[assignment]  # (n, T, nv)
     outputs: Mapping[str, np.ndarray]  # (n, T)
     status: np.ndarray  # (n,) whole numbers: `Status(k)`
     messages: Mapping[int, str]  # {run: what is wrong with it}, of those that did not succeed
@@ -67,27 +70,23 @@ class Ensemble(Tabular):
     _summaries: Mapping[str, Summary]  # of outputs, where their paths are not kept
     _part: Part  # of all runs
     _plan: Plan
-    _batch: Batch
+    _runs: Batch
     _held: tuple[str, ...] = ()  # coordinates from which the starts were assembled
 
     def __len__(self) -> int:
         return len(self.status)
 
-    def __getitem__(self, name: str) -> np.ndarray:
-        layout = self.system.layout
-        place = columns(name, layout.q_names, layout.q_slice, layout.joints, "coordinate")
-        return self.q_end[:, place] if not len(self.t) else self._kept(self.q)[:, :, place]
-
-    def rate(self, name: str) -> np.ndarray:
-        """A velocity or a joint's velocities by name: at the end, (n,), or at t_eval, (n, T)."""
-        layout = self.system.layout
-        place = columns(name, layout.v_names, layout.v_slice, layout.joints, "velocity")
-        return self.v_end[:, place] if not len(self.t) else self._kept(self.v)[:, :, place]
-
-    def state(self, k: int) -> State:
-        """The last state of run k."""
+    def state(self, k: int, j: int | None = None) -> State:
+        """The last state of run k, or that at the j-th time of t_eval; negative numbers count from the end."""
         k = checks.whole(k, "k", least=-len(self), most=len(self) - 1)
-        x = self.system.state(self.q_end[k], self.v_end[k], float(self.t_end[k]))
+        if j is None:
+            x = self.system.state(self.q_end[k], self.v_end[k], float(self.t_end[k]))
+        else:
+            j = checks.whole(j, "j", least=-len(self.t), most=len(self.t) - 1)
+            q, v = (self._kept(y)[k, j] for y in (self.q, self.v))
+            if not np.isfinite(q).all():
+                raise ArgumentError(f"run {k} does not reach t = {self.t[j]:g} s: {self.messages.get(k % len(self))}")
+            x = self.system.state(q, v, float(self.t[j]))
         return self.system.belonging(x, self.p[k], self.u[k])
 
     def run(self, k: int) -> Run:
@@ -95,7 +94,7 @@ class Ensemble(Tabular):
         k = checks.whole(k, "k", least=-len(self), most=len(self) - 1)
         if self.status[k] == Status.NOT_BEGUN:
             raise ArgumentError(f"run {k} did not begin: {self.messages[k % len(self)]}")
-        return run_alone(self._plan, self._batch, k, None)
+        return run_alone(self._plan, self._runs, k, None)
 
     def quantiles(self, name: str, levels: Any = (0.05, 0.5, 0.95)) -> np.ndarray:
         """(len(levels), T), or (len(levels),) without t_eval: quantiles of an output or a coordinate over the runs.
@@ -163,6 +162,36 @@ class Ensemble(Tabular):
         or the held coordinates do not determine the others.
         """
         return sides(self.system, self._held, self.start[0], self.p) if self._held else np.zeros(len(self))
+
+    @property
+    def vdot(self) -> np.ndarray:
+        """(n, T, nv) accelerations, or (n, nv) at the ends without t_eval, rad/s² or m/s²."""
+        return self._dynamics[0]
+
+    @property
+    def multipliers(self) -> np.ndarray:
+        """(n, T, m) of the constraint rows `system.row_names`, or (n, m) at the ends without t_eval, N or N m."""
+        return self._dynamics[1]
+
+    @cached_property
+    def _dynamics(self) -> tuple[np.ndarray, np.ndarray]:
+        if self._plan.setup.controller is not None or self._plan.hybrid:
+            what = "contacts and switches have" if self._plan.hybrid else "a controller has"
+            raise ArgumentError(
+                f"accelerations and forces are not known here: the runs do not keep what {what} done. Ask one of them: "
+                "runs.run(k).reactions(joint)."
+            )
+        return super()._dynamics
+
+    def animate(self, path: Any, *, run: int = 0, **options: Any) -> Any:
+        """One run, made once more, as one HTML file at path; options of `dalembert.view.animate`. run: from 0."""
+        return self.run(run).animate(path, **options)
+
+    def _records(self) -> StateRows:
+        p, u = self.p, self.u
+        if not len(self.t):
+            return state_rows(self.system, self.q_end, self.v_end, u, p, self.t_end)
+        return state_rows(self.system, self._kept(self.q), self._kept(self.v), u[:, None], p[:, None], self.t)
 
     def _kept(self, x: np.ndarray | None) -> np.ndarray:
         if x is None:
@@ -305,5 +334,5 @@ def collect(
         **{name: whole.counts[:, k] for k, name in enumerate(COUNTS)},
         **{name: whole.evidence[:, k] for k, name in enumerate(EVIDENCE)},
         sensitivities=as_result(plan, whole.slopes, whole.no_slopes), _summaries=summaries, _part=whole,
-        _plan=plan, _batch=batch, _held=tuple(variation.groups["states"]) if system.rows.of else (),
+        _plan=plan, _runs=batch, _held=tuple(variation.groups["states"]) if system.rows.of else (),
     )  # fmt: skip

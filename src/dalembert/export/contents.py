@@ -60,6 +60,33 @@ class Contents:
         on = self.system.rows.holonomic
         return int((on if self.rows is None else on[list(self.rows)]).sum()) if self.system.rows.of else 0
 
+    @property
+    def exchanged(self) -> bool:
+        """Whether it is integrated from outside, in charts."""
+        return self.has("carried")
+
+    @property
+    def charted(self) -> bool:
+        """Whether its charts end: those of trees without quaternions do not."""
+        return self.exchanged and bool(self.system.rows.of or self.turns)
+
+    @property
+    def free(self) -> tuple[int, int]:
+        """Independent coordinates and velocities."""
+        return self.system.nv - self.chosen, self.system.nv - self.rank
+
+    @property
+    def turns(self) -> list[int]:
+        """Velocities of joints whose position is a quaternion, as far as they turn."""
+        layout = self.system.layout
+        return [
+            layout.v_slice(name).start + k
+            for name, a in layout.joints.items()
+            if a.joint.nq != a.joint.nv
+            for k, turning in enumerate(a.joint.angular)
+            if turning
+        ]
+
 
 def make_contents(
     system: Any,
@@ -72,11 +99,12 @@ def make_contents(
     independent: Any,
     active: Any,
     controllers: Any,
-    directional: bool = False,
+    purpose: str = "",
 ) -> Contents:
     """Check a request and choose rows, coordinates and kernels.
 
-    directional: whether derivatives of accelerations and outputs along given directions are wanted.
+    purpose: "co-simulation" adds derivatives of accelerations and outputs along given directions and their adjoints,
+    "model-exchange" charts of independent coordinates.
     """
     check_system(system)
     single = checks.choice(precision, ("double", "float"), "precision") == "float"
@@ -108,8 +136,11 @@ def make_contents(
         parts.append(kernels.constraints(system))
     if any(not law.task for law in laws):
         parts.append(kernels.minus(system))
-    if directional:
-        parts.append(kernels.directional(system, rows, scalars))
+    if purpose == "co-simulation":
+        parts += [kernels.directional(system, rows, scalars), kernels.adjoint(system, rows, scalars)]
+    if purpose == "model-exchange":
+        there = {part.name for part in parts}
+        parts += [part for part in kernels.in_chart(system) if part.name not in there]
     policy = rank_policy(system, p)
     return Contents(
         system, prefix, single, x, vector, rows, rank, policy, gap_unit(system), tuple(parts), tuple(placed), named,

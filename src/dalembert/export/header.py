@@ -37,6 +37,10 @@ def header_text(c: Contents, work: int) -> str:
         sizes["NX"] = len(c.states)
     if c.active:
         sizes["ACTIVE"] = len(c.active)
+    if c.has("adjoint"):
+        sizes["GRADIENT"] = s.nq + s.nv + inputs + len(s.p_names)
+    if c.exchanged:
+        sizes |= {"FREE_Q": c.free[0], "FREE_V": c.free[1], "STATES": sum(c.free)}
     members = identifiers(s.p_names)
     text = filled(
         decided(template("header.h"), flags(c)),

@@ -143,7 +143,48 @@ def outputs(system: System, scalars: Sequence[tuple[str, Any]]) -> CKernel:
 
 def directional(system: System, rows: RowChoice, scalars: Sequence[tuple[str, Any]]) -> CKernel:
     """Derivatives of v̇ and of the outputs along changes of q, v, u and p: one sweep of forward differentiation."""
-    f, names = system.function("ode", rows=rows), ("q", "v", "u", "p", "t")
+    given, values = _differentiated(system, rows, scalars)
+    names = MOTION
+    seeds = {name: ca.SX.sym(f"d{name}", given[name].numel()) for name in names[:4] if name in given}
+    at = ca.vertcat(*(given[name] for name in seeds))
+    along = [ca.densify(ca.jtimes(x, at, ca.vertcat(*seeds.values()))) for x in values]
+    inputs = {**{n: given[n] for n in names if n in given}, **{f"d{n}": x for n, x in seeds.items()}}
+    made = ca.Function("directional", list(inputs.values()), along, list(inputs), ["dvdot", "dy"][: len(along)])
+    return CKernel("directional", made, (*MOTION, "dq", "dv", "du", "dp"), ("dvdot", "dy"))
+
+
+def adjoint(system: System, rows: RowChoice, scalars: Sequence[tuple[str, Any]]) -> CKernel:
+    """Gradients of v̇·wvdot + y·wy by q, v, u and p, one after the other: one sweep of reverse differentiation."""
+    given, values = _differentiated(system, rows, scalars)
+    weights = {n: ca.SX.sym(n, x.numel()) for n, x in zip(("wvdot", "wy"), values)}
+    total = sum((ca.dot(w, x) for w, x in zip(weights.values(), values)), ca.SX(0))
+    places = {"q": system.nq, "v": system.nv, "u": len(system.u_names), "p": len(system.p_names)}
+    parts = [ca.gradient(total, given[n]) if n in given else ca.SX(size, 1) for n, size in places.items()]
+    inputs = {n: given[n] for n in MOTION if n in given} | weights
+    f = ca.Function("adjoint", list(inputs.values()), [ca.densify(ca.vertcat(*parts))], list(inputs), ["gradient"])
+    return CKernel("adjoint", f, (*MOTION, "wvdot", "wy"), ("gradient",))
+
+
+def in_chart(system: System) -> list[CKernel]:
+    """q ⊕ δ, δ with q ⊕ δ = q1, and the rate of that δ where q1 moves with v."""
+    plus, difference = system.function("plus"), system.function("minus")
+    v, q1, q = (ca.SX.sym(n, k) for n, k in (("v", system.nv), ("q1", system.nq), ("q", system.nq)))
+    step = ca.SX.sym("h")
+    moved = plus(**dict(zip(plus.name_in(), (q1, step * v))))[plus.name_out()[0]]
+    qdot = ca.substitute(ca.jacobian(moved, step), step, ca.SX(0))
+    delta = difference(**{"q1": q1, "q": q})[difference.name_out()[0]]
+    rate = ca.densify(ca.jtimes(delta, q1, qdot))
+    carried = ca.Function("carried", [q1, q, v], [rate], ["q1", "q", "v"], ["rate"])
+    return [
+        CKernel("plus", plus, ("q", "dq"), ("moved",)),
+        minus(system),
+        CKernel("carried", carried, ("q1", "q", "v"), ("rate",)),
+    ]
+
+
+def _differentiated(system: System, rows: RowChoice, scalars: Sequence[tuple[str, Any]]) -> tuple[Any, list[Any]]:
+    """Arguments by name, and v̇ and the outputs of them."""
+    f = system.function("ode", rows=rows)
     given = dict(zip(f.name_in(), f.sx_in()))
     values = [dict(zip(f.name_out(), f.call(f.sx_in())))["vdot"]]
     if scalars:
@@ -151,12 +192,7 @@ def directional(system: System, rows: RowChoice, scalars: Sequence[tuple[str, An
         for name, x in zip(g.name_in(), g.sx_in()):
             given.setdefault(name, x)
         values.append(ca.vertcat(*g.call([given[name] for name in g.name_in()])))
-    seeds = {name: ca.SX.sym(f"d{name}", given[name].numel()) for name in names[:4] if name in given}
-    at = ca.vertcat(*(given[name] for name in seeds))
-    along = [ca.densify(ca.jtimes(x, at, ca.vertcat(*seeds.values()))) for x in values]
-    inputs = {**{n: given[n] for n in names if n in given}, **{f"d{n}": x for n, x in seeds.items()}}
-    made = ca.Function("directional", list(inputs.values()), along, list(inputs), ["dvdot", "dy"][: len(along)])
-    return CKernel("directional", made, (*MOTION, "dq", "dv", "du", "dp"), ("dvdot", "dy"))
+    return given, values
 
 
 def _some(f: ca.Function, name: str, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> CKernel:

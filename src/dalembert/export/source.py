@@ -18,6 +18,9 @@ ATTEMPTS = 30  # of one adaptive step: each at least a tenth shorter
 RUNAWAY = 0.1  # of the unit of residuals: what is left of them after a step that leads back to no manifold
 LONGEST = 0.5  # of the unit of residuals: a Newton step of passive joints
 NEARBY = 0.1  # margin of a step that fails below which it is tried with stages on the constraints
+STEEP = 1.0  # slope of the manifold over the plane of a chart, in the mass metric, from which another chart is due
+ROOM_LEFT = 0.1  # of a chart, from which the next event renews it
+MOST_TURN = 0.5  # rad from the base of a chart, of joints that turn in space, from which another is due
 SHIFT, SHIFTS = 0.87, 12  # of a step with a stage too near to a singular position, and how often
 #: by precision: rounding, ranks relative to the longest row and absolute, sine between rows for elimination, actuators
 DOUBLE = {
@@ -61,6 +64,7 @@ def c_text(c: Contents) -> tuple[str, int, int]:
         ]
     )
     used = ["dynamics.c", "steps.c", "inverse.c", *(["passive.c"] if c.active else [])]
+    used += ["chart.c"] if c.exchanged else []
     body = [template("arithmetic.c"), template("algebra.c"), *_kernels(c, written), *map(template, used)]
     body += [_law(c, i) for i in range(len(c.laws))]
     body += [template("questions.c"), _constants(c, members)]
@@ -93,6 +97,10 @@ def flags(c: Contents) -> dict[str, bool]:
         "HAS_ACTIVE": bool(c.active),
         "HAS_LAWS": bool(c.laws),
         "HAS_DIRECTIONAL": c.has("directional"),
+        "HAS_EXCHANGE": c.exchanged,
+        "HAS_TURNS": bool(c.turns),
+        "HAS_INDICATOR": c.charted,
+        "HAS_PARAMETERS": bool(s.p_names),
     }
 
 
@@ -122,7 +130,8 @@ def words(c: Contents) -> dict[str, str]:
         "RUNAWAY": RUNAWAY * widest, "LONGEST": LONGEST * c.gap, "PASSIVE_PART": limits["part"],
         "DRIVE_PART": limits["drive"], "DRIVE_MISSED": limits["missed"], "BESIDE": limits["beside"],
         "CHARTED": limits["charted"], "NEARBY": NEARBY,
-        "SHIFT": SHIFT, "COORDINATES": limits["part"] ** 2,
+        "STEEP": STEEP, "ROOM_LEFT": ROOM_LEFT, "MOST_TURN": MOST_TURN, "SHIFT": SHIFT,
+        "COORDINATES": limits["part"] ** 2,
     }  # fmt: skip
     return {
         **{key: numbers(c, x) for key, x in table.items()},
@@ -134,6 +143,8 @@ def words(c: Contents) -> dict[str, str]:
         "CORRECTIONS": str(CORRECTIONS),
         "PROJECTIONS": str(PROJECTIONS),
         "SHIFTS": str(SHIFTS),
+        "COUNT_TURNS": str(len(c.turns)),
+        "TURNS": ", ".join(map(str, c.turns)),
         "ACTIVE_Q": ", ".join(str(k) for _, k, _ in c.active),
         "ACTIVE_V": ", ".join(str(k) for _, _, k in c.active),
     }

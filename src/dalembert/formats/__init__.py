@@ -23,6 +23,8 @@ FORMATS = {
     "sdf": ("sdf:read_sdf", "sdf.writer:write"),
     "mjcf": ("mjcf:read_mjcf", "mjcf.writer:write"),
     "rbdl": ("rbdl:read_rbdl", ""),
+    "adams": ("adams:read_adams", ""),
+    "usd": ("usd:read_usd", "usd.writer:write"),
 }
 #: suffix: format; .xml is told by its first element
 SUFFIXES = {
@@ -35,6 +37,10 @@ SUFFIXES = {
     ".world": "sdf",
     ".mjcf": "mjcf",
     ".lua": "rbdl",
+    ".adm": "adams",
+    ".usda": "usd",
+    ".usd": "usd",
+    ".usdc": "usd",
 }
 ROOTS = {"mujoco": "mjcf", "robot": "urdf", "sdf": "sdf", "gazebo": "sdf"}
 
@@ -43,9 +49,9 @@ def read(path: str | os.PathLike[str], *, strict: bool = False, **options: Any) 
     """The mechanism of a model file.
 
     The suffix says the format: .yaml, .yml and .json (`read_model`), .urdf and .xacro (`read_urdf`), .sdf and .world
-    (`read_sdf`), .lua (`read_rbdl`); an .xml file is told by its first element (mujoco, robot, sdf). strict=True
-    refuses a file with anything that has no meaning here, which is otherwise listed in `notes` of the mechanism.
-    options: those of the reader.
+    (`read_sdf`), .lua (`read_rbdl`), .usda, .usd and .usdc (`read_usd`), .adm (`read_adams`); an .xml file is told by
+    its first element (mujoco, robot, sdf). strict=True refuses a file with anything that has no meaning here, which is
+    otherwise listed in `notes` of the mechanism. options: those of the reader.
 
     >>> import dalembert as da, tempfile, pathlib
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -78,9 +84,10 @@ def write(mechanism: Mechanism, path: str | os.PathLike[str]) -> list[Note]:
 
 
 def format_of(path: Path, *, reading: bool) -> str:
-    """The format of a file: "model", "urdf", "sdf", "mjcf" or "rbdl", which is read only."""
+    """The format of a file: "model", "urdf", "sdf", "mjcf", "usd", "rbdl" or "adams"; the last two are read only."""
     suffix = path.suffix.lower()
-    written = {s for s, name in SUFFIXES.items() if FORMATS[name][1]} - {".xacro"}  # programs that make URDF
+    others = {".xacro", ".usd", ".usdc"}  # programs that make URDF, and binary files
+    written = {s for s, name in SUFFIXES.items() if FORMATS[name][1]} - others
     if suffix in (SUFFIXES if reading else written):
         return SUFFIXES[suffix]
     if suffix == ".xml" and not reading:

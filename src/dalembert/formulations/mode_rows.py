@@ -34,7 +34,7 @@ from dalembert.formulations.problem import Problem, make_problem
 from dalembert.formulations.right_hand_side import EVIDENCE
 from dalembert.native.bound import NOTHING, Bound
 from dalembert.native.library import address
-from dalembert.native.struct import Doubles, Float, Int, Ints, Part, Struct
+from dalembert.native.struct import Doubles, Float, Int, Ints, Part, Struct, zeros
 
 #: kinds of guards, as `simulation.hybrid.guards` names them
 CLOSES, TURNS, OPENS, LOADS, SLIPS, SLIPS_JOINT, STOPS, STOPS_TURNING, JAMS, NEVER = range(10)
@@ -105,8 +105,30 @@ def make_mode_rows(program: Bound, options: dict[str, Any], users: Bound = NOTHI
     """A mode with memory of its own; options: fields of its `Problem`, fields: its own by name."""
     n, m = fields["n"], fields["m"]
     at = fields["nq"] + fields["powers"]
+    x, count = program.x, program.nx
+    if program.time_index < 0:  # room for t, which events may depend on
+        x = zeros(count + 1)
+        x[:count], program.x = program.x, x[:count]
     problem = make_problem(n, m, M=program.y[at : at + n * n].reshape(n, n), **options)
-    return ModeRows.sized(program=program, problem=problem, users=users, **fields)
+    mode = ModeRows.sized(program=program, problem=problem, users=users, **fields)
+    mode.inputs = x
+    return mode
+
+
+def hold(mode: ModeRows, sizes: np.ndarray, usual_rank: int, fields: dict[str, Any]) -> None:
+    """Have memory that is large enough hold another mode: its fields by name, and the usual lengths of its rows.
+
+    Arrays are used from their beginning: native code sees as much of them as the numbers tell.
+    """
+    for name, value in fields.items():
+        if isinstance(value, np.ndarray):
+            getattr(mode, name).reshape(-1)[: value.size] = value.ravel()
+        else:
+            setattr(mode, name, value)
+    problem = mode.problem
+    problem.m = problem.factor.m = fields["m"]
+    problem.usual_rank = usual_rank
+    problem.sizes[: len(sizes)] = sizes
 
 
 def mode_function(name: str, mode: ModeRows, outputs: int) -> Bound:

@@ -11,7 +11,7 @@ from dalembert.integrators.loop import land, take_low
 from dalembert.integrators.run_record import TURNS, FillRecord, LocateRecord
 from dalembert.integrators.stage import control, evaluate, motion_rate
 from dalembert.native.calls import call, jump
-from dalembert.native.jit import entry, native
+from dalembert.native.jit import entry, inline, native
 from dalembert.outcome import OK, UNSOUND
 
 TRIES = 200  # of a bracket; halves alone need 60
@@ -93,23 +93,73 @@ def _peek(run, trial):
 def locate(x, y, wish):
     """Find the events whose values change their signs in a step: their times, numbers and records.
 
-    One that TURNS is minus the rate of the event before it: this counts where its lowest value in the step is negative
-    though the values at both ends are not. `unsound` where a value in the step is no number.
+    Of a segment's own events the first alone is noted, which ends it. One that TURNS is minus the rate of the event
+    before it: this counts where its lowest value in the step is negative though the values at both ends are not.
+    `unsound` where a value in the step is no number.
     """
-    values, t0, t1 = wish.values, wish.times[0], wish.times[1]
+    values, own = wish.values, wish.run.events.own
     wish.hits = wish.unsound = 0
     for k in range(wish.events):
-        before, after, way = values[0, k], values[1, k], wish.run.directions[k]
-        if before == 0.0 or not before * after <= 0.0 or (way != 0 and (after > before) != (way > 0)):
-            continue
-        if way != TURNS:
-            _note(wish, k, _zero(wish, k, t0, before, t1, after))
-        elif values[0, k - 1] > 0.0 and values[1, k - 1] > 0.0:
-            lowest = _zero(wish, k, t0, before, t1, after)
+        wish.ends[k], wish.tried[k] = values[1, k], 0
+    if own > 0:
+        _first_own(wish, own)
+    for k in range(own, wish.events):
+        if _changes(wish, k):
+            _note(wish, k, _zero(wish, k, wish.times[0], values[0, k], wish.times[1], values[1, k]))
+
+
+@inline
+def _changes(wish, k):
+    """Whether event k changes its sign as it is to, between the start of the step and where `ends` are its values."""
+    before, after, way = wish.values[0, k], wish.ends[k], wish.run.directions[k]
+    return before != 0.0 and before * after <= 0.0 and (way == 0 or (after > before) == (way > 0))
+
+
+@native
+def _first_own(wish, own):
+    """Note the first of the segment's own events.
+
+    The one that seems nearest is located, then what changes its sign before it: of many that change in the step most
+    need not be.
+    """
+    values, ends, t0, end, first = wish.values, wish.ends, wish.times[0], wish.times[1], -1
+    while True:
+        k = _nearest(wish, own)
+        if k < 0:
+            break
+        wish.tried[k], of, t = 1, k, end
+        if wish.run.directions[k] != TURNS:
+            t = _zero(wish, k, t0, values[0, k], end, ends[k])
+        else:
+            of = k - 1
+            lowest = _zero(wish, k, t0, values[0, k], end, ends[k])
             _value(wish, k, lowest)
-            least = wish.run.watch.y[k - 1]
-            if least < 0.0:
-                _note(wish, k - 1, _zero(wish, k - 1, t0, values[0, k - 1], lowest, least))
+            least = wish.run.watch.y[of]
+            if not least < 0.0:
+                continue
+            t = _zero(wish, of, t0, values[0, of], lowest, least)
+        if t == t and (first < 0 or t < end or (t == end and of < first)):
+            end, first = t, of
+            _value(wish, of, end)
+            for i in range(own):
+                ends[i] = wish.run.watch.y[i]
+    if first >= 0:
+        _note(wish, first, end)
+
+
+@native
+def _nearest(wish, own):
+    """The event that seems to change its sign first, of those that have not been tried; −1: none does."""
+    values, ends, found, least = wish.values, wish.ends, -1, 2.0
+    for k in range(own):
+        if wish.tried[k] != 0 or not _changes(wish, k):
+            continue
+        if wish.run.directions[k] == TURNS and not (values[0, k - 1] > 0.0 and ends[k - 1] > 0.0):
+            continue
+        part = values[0, k] / (values[0, k] - ends[k])
+        if part < least:
+            found, least = k, part
+    return found
 
 
 @native

@@ -143,6 +143,7 @@ class Regime(Struct):
     beyond = Int()  # whether the run may go on beyond an end beside one
     blind = Int()  # whether the right-hand side may not tell of dependent rows
     across = Float()  # σ from which one that is met is crossed
+    followed = Float()  # σ down to which a motion that misses one is followed; 0: to `ruler.hit`
     noted = Int()  # passages, in this call
     most = Int()  # of these until the loop ends
 
@@ -286,6 +287,8 @@ class LocateRecord(Struct):
     times = Doubles("2")  # of the records at both ends of the step
     states = Doubles("2", "width")
     values = Doubles("2", "events")  # of the events there
+    ends = Doubles("events")  # and at the first of a segment's own events that is known
+    tried = Ints("events")
     row = Doubles("width")
     when = Doubles("events")
     which = Ints("events")

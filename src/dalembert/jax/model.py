@@ -27,7 +27,7 @@ class JaxArrays:
             )
         try:
             found = jnp.asarray(x)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise ArgumentError(f"{what} is a {type(x).__name__}; needed: an array of numbers ({error}).") from None
         if found.dtype == jnp.float32:
             raise ArgumentError(f"{what} is float32; needed: float64, as in {what}.astype('float64').")

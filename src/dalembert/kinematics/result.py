@@ -9,17 +9,18 @@ from typing import Any
 import numpy as np
 
 from dalembert import checks
+from dalembert.analysis.at_states import AtStates, StateRows, animated, state_rows
 from dalembert.analysis.motion_columns import columns, position_units
-from dalembert.errors import ArgumentError, extra, unknown
+from dalembert.errors import ArgumentError, extra
 from dalembert.system.state import State
 from dalembert.system.system import System
-from dalembert.tables import Columns, Tabular
+from dalembert.tables import Columns
 
 MAPS = ("reachable", "branch", "count", "room", "loops", "serial", "parallel", "manipulability", "dexterity")
 
 
 @dataclass(frozen=True, eq=False)
-class Workspace(Tabular):
+class Workspace(AtStates):
     """The reachable part of a grid; all arrays have the grid's shape, with NaN where a point is out of reach.
 
     `map["B"]` are the values of a coordinate over the grid, `map.state(i, j)` is the state at a point, `map.on(k)` the
@@ -72,12 +73,27 @@ class Workspace(Tabular):
         least = np.minimum(self.loops, self.serial)
         return least if self.parallel is None else np.minimum(least, self.parallel)
 
-    def __getitem__(self, name: str) -> np.ndarray:
-        """Values of a coordinate over the grid, by its name."""
-        names = self.system.q_names
-        if not isinstance(name, str) or name not in names:
-            raise unknown("coordinate", name, names)
-        return self.q[..., names.index(name)]
+    def _records(self) -> StateRows:
+        """At rest, without inputs."""
+        return state_rows(self.system, self.q, p=self.p, t=self.t)
+
+    def animate(self, path: Any, **options: Any) -> Any:
+        """The reachable points in their order, row by row to and fro, as one HTML file at path.
+
+        options: of `dalembert.view.animate`.
+        """
+        rows = self.q.reshape(-1, self.shape[-1], self.system.nq).copy()
+        rows[1::2] = rows[1::2, ::-1]
+        one = state_rows(self.system, rows.reshape(-1, self.system.nq), p=self.p)
+        return animated(self.system, one, repr(self)[1:-1], path, options)
+
+    def _accelerations(self) -> np.ndarray:
+        raise ArgumentError(
+            "a map has positions, and no motion or forces; for forces at rest call da.static_forces(system, state, "
+            "loads) with map.state(...), for a motion system.sweep."
+        )
+
+    _row_forces = _accelerations
 
     def state(self, *index: int) -> State:
         """The state at a point; index: its place along each axis, from 0."""

@@ -18,6 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert import checks
+from dalembert.analysis.at_states import AtStates, StateRows, state_rows
+from dalembert.analysis.by_name import joints_and_loops
 from dalembert.analysis.motion_columns import motion_columns
 from dalembert.errors import ArgumentError, AssemblyError, unknown
 from dalembert.lazy import cached_property
@@ -28,9 +30,10 @@ from dalembert.protocols import Inputs, Parameters, StateGiven, check_system
 from dalembert.rank import rank_policy, reach
 from dalembert.statics.balance import Balance, not_acting, unseen
 from dalembert.statics.limits import Bounds, least_change
+from dalembert.system.reactions import Reactions
 from dalembert.system.state import State
 from dalembert.system.system import System
-from dalembert.tables import Columns, Tabular
+from dalembert.tables import Columns
 
 ROUNDS = 60
 STRIDE = 0.5  # rad, or lengths of the mechanism: of a step
@@ -41,7 +44,7 @@ SHARP = 1e-10  # accuracy of Newton steps: light parts accelerate a billion time
 
 
 @dataclass(frozen=True, eq=False)
-class Equilibrium(Tabular):
+class Equilibrium(AtStates):
     """A state in which nothing accelerates, with the inputs that hold it."""
 
     state: State
@@ -85,6 +88,34 @@ class Equilibrium(Tabular):
             growth = float(self.model.eigenvalues.real.max())
             kind = f"unstable: a disturbance grows e-fold in {1 / growth:.3g} s; stable=True looks for a stable one"
         return f"|v̇| ≤ {self.residual:.1e}, {kind}{'. ' if (more := not_acting(self.state.layout)) else ''}{more}"
+
+    @property
+    def system(self) -> System:
+        """The mechanism."""
+        return self.model.operating.system
+
+    @property
+    def vdot(self) -> np.ndarray:
+        """(nv,) accelerations that are left, rad/s² or m/s²."""
+        return self._dynamics[0]
+
+    def reactions(self, joint: str) -> np.ndarray:
+        """(6,) moment (N m) and force (N) in a joint, tree or cut, by its name; see `System.constraint_forces`."""
+        tree, _ = joints_and_loops(self.system, joint)
+        return (self._held.joints if joint in tree else self._held.loops)[joint]
+
+    def _records(self) -> StateRows:
+        x = self.state
+        return state_rows(self.system, x.q, x.v, self.u, self.model.operating.p, x.t)
+
+    @cached_property
+    def _held(self) -> Reactions:
+        """Forces in every joint, those of the stops included."""
+        return self.system.constraint_forces(self.state, self.stops or None, u=self.u, p=self.model.operating.p)
+
+    @cached_property
+    def _dynamics(self) -> tuple[np.ndarray, np.ndarray]:
+        return self._held.acceleration.vdot, self._held.acceleration.multipliers
 
     def _columns(self) -> Columns:
         """One row: positions, inputs, multipliers of the rows used, forces on stops, the residual, the stability."""

@@ -7,11 +7,13 @@ P is the steady covariance of x₋, which solves Riccati's equation of the dual 
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 import numpy as np
 
 from dalembert.errors import ArgumentError
+from dalembert.linearization.law_files import write_law
 from dalembert.linearization.lqr import Weights, positive_definite, weight_matrix
 from dalembert.linearization.model import LinearModel, check_model
 
@@ -34,6 +36,15 @@ class Estimator:
         """(states,) x a step later, for a state x (states,) and inputs u (inputs,)."""
         m = self.model
         return m.A @ x + m.B @ (u - m.operating.u) + m.rate
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the filter as JSON: names, its model A, B, C, D, the gain L and where it holds.
+
+        path: of the file.
+        """
+        m = self.model
+        parts = {"L": self.L, "A": m.A, "B": m.B, "C": m.C, "D": m.D, "rate": m.rate, "output": m.output}
+        write_law(path, "estimator", m, {name: x.tolist() for name, x in parts.items()})
 
     @property
     def eigenvalues(self) -> np.ndarray:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dalembert import checks
 from dalembert.errors import ArgumentError, unknown
+from dalembert.linearization.law_files import write_law
 from dalembert.linearization.model import LinearModel, check_model
 from dalembert.linearization.trajectory import LinearTrajectory
+from dalembert.mechanism.traced import UserState
 from dalembert.protocols import StateGiven
 
 LARGEST = 1e100  # weight
@@ -34,6 +39,25 @@ class Regulator:
         """(inputs,) for a state of the mechanism; the time t does not matter."""
         u = self.model.operating.u - self.K @ self.model.deviation(state)
         return u if self.limits is None else np.clip(u, self.limits[:, 0], self.limits[:, 1])
+
+    def traced(self, t: Any, state: UserState) -> ca.SX:
+        """(inputs,) as an expression of a traced state: what runs side by side in ensembles evaluate.
+
+        t: the time, which does not matter. state: as a function in `da.expression` sees it.
+        """
+        op, less = self.model.operating, self.model.reduction
+        x = op.traced_deviation(state.traced)[self.model._places]
+        x = x if less is None else ca.mtimes(ca.DM(less.project), x)
+        u = ca.DM(op.u) - ca.mtimes(ca.DM(self.K), x)
+        return u if self.limits is None else ca.fmin(ca.fmax(u, self.limits[:, 0]), self.limits[:, 1])
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the law as JSON: names, K, the state and inputs it holds, limits and the step of the model.
+
+        path: of the file. For C: `system.export_c(folder, controllers={name: regulator})`.
+        """
+        limits = None if self.limits is None else [[_finite(x) for x in pair] for pair in self.limits.tolist()]
+        write_law(path, "regulator", self.model, {"K": self.K.tolist(), "limits": limits})
 
     @property
     def eigenvalues(self) -> np.ndarray:
@@ -141,6 +165,11 @@ def lqr_along(trajectory: LinearTrajectory, Q: Weights = None, R: Weights = None
         costs.append(S)
     gains = gains[::-1]
     return Tracker(np.array([*gains, gains[-1]]), np.array(costs[::-1]), trajectory)
+
+
+def _finite(x: float) -> float | None:
+    """A number, or None where there is no bound: JSON has no infinity."""
+    return x if np.isfinite(x) else None
 
 
 def _gain(A: np.ndarray, B: np.ndarray, Q: np.ndarray, R: np.ndarray, step: float | None) -> tuple[np.ndarray, ...]:

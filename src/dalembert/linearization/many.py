@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from dalembert import checks
+from dalembert.analysis.at_states import AtStates, StateRows, state_rows
 from dalembert.charts.leaders import Given
 from dalembert.compiler.target import host
 from dalembert.errors import ArgumentError, DalembertError
@@ -20,19 +21,25 @@ from dalembert.protocols import check_system
 from dalembert.rank import CLOSED, ROUNDING, rank_policy, usual_sizes
 from dalembert.system.state import State
 from dalembert.system.system import System
-from dalembert.tables import Columns, Tabular
+from dalembert.tables import Columns
 
 
 @dataclass(frozen=True, eq=False)
-class LinearModels(Tabular):
+class LinearModels(AtStates):
     """ẋ = rate + A x + B δu at n states, one row a state; rows without a model are NaN and have a message."""
 
     A: np.ndarray  # (n, states, states)
     B: np.ndarray  # (n, states, inputs)
-    rate: np.ndarray  # (n, states)
+    rate: np.ndarray = field()  # type: ignore[assignment]  # (n, states)
     state_names: tuple[str, ...]
     input_names: tuple[str, ...]
     messages: dict[int, str]  # {row: why there is no model}
+    system: System
+    q: np.ndarray  # (n, nq) of the states
+    v: np.ndarray  # (n, nv)
+    t: np.ndarray  # (n,) s
+    u: np.ndarray  # (n, inputs)
+    p: np.ndarray  # (n, parameters)
 
     def __len__(self) -> int:
         return len(self.A)
@@ -46,6 +53,25 @@ class LinearModels(Tabular):
         values, units = eigenvalue_columns(self.eigenvalues)
         values |= {"stable": self.stable}
         return Columns("linear models", "state", np.arange(len(self)), values, units)
+
+    def state(self, k: int) -> State:
+        """The k-th state, k from 0; negative k count from the end."""
+        k = checks.whole(k, "k", least=-len(self), most=len(self) - 1)
+        x = self.system.state(self.q[k], self.v[k], float(self.t[k]))
+        return self.system.belonging(x, self.p[k], self.u[k])
+
+    @property
+    def vdot(self) -> np.ndarray:
+        """(n, nv) accelerations at the states, rad/s² or m/s²."""
+        return self._dynamics[0]
+
+    @property
+    def multipliers(self) -> np.ndarray:
+        """(n, rows) of the constraint rows `system.row_names`, N or N m; the shortest where rows are redundant."""
+        return self._dynamics[1]
+
+    def _records(self) -> StateRows:
+        return state_rows(self.system, self.q, self.v, self.u, self.p, self.t)
 
     @property
     def eigenvalues(self) -> np.ndarray:
@@ -128,7 +154,8 @@ def linearize_many(
         except DalembertError as error:
             A[k] = B[k] = rate[k] = np.nan
             messages[k] = str(error)
-    return LinearModels(A, B, rate, first.state_names, first.input_names, messages)
+    at = given["q"], given["v"], given["t"][:, 0], U, P
+    return LinearModels(A, B, rate, first.state_names, first.input_names, messages, system, *at)
 
 
 def resolved_rows(

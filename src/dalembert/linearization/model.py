@@ -16,8 +16,10 @@ from dalembert.hints import missing
 from dalembert.lazy import cached_property
 from dalembert.linearization.margins import Margins, margins
 from dalembert.linearization.operating import Operating
+from dalembert.linearization.reducing import Reduction
 from dalembert.linearization.structure import Hidden, Mode, hidden, modes, motion_of, sizes_of, zeros_of
 from dalembert.protocols import StateGiven
+from dalembert.system.state import State
 from dalembert.tables import Columns, Tabular
 
 GROWTH = 600.0  # e to its power is a number
@@ -48,6 +50,7 @@ class LinearModel(Tabular):
     velocities: tuple[str, ...]  # coordinates whose rates are states
     step: float | None  # s, of a discrete model
     operating: Operating  # the state it was made at
+    reduction: Reduction | None = None  # of a reduced model: the states that its own stand for
 
     def __getattr__(self, name: str) -> Any:
         """What is not there yet: `linearize` leaves the operating point to whoever asks for it first."""
@@ -61,6 +64,11 @@ class LinearModel(Tabular):
     def __getstate__(self) -> dict[str, Any]:
         """With the operating point, as files and other processes take it."""
         return {name: x for name, x in {**vars(self), "operating": self.operating}.items() if name != "late"}
+
+    @property
+    def state(self) -> State:
+        """The state of the mechanism at which the model was made."""
+        return self.operating.state
 
     # --- dynamics -----------------------------------------------------------------------------------------------
 
@@ -191,13 +199,26 @@ class LinearModel(Tabular):
     ) -> Any:
         """A diagram as a Matplotlib figure (extra `view`).
 
-        kind: "bode", "nyquist", "step" (responses to unit steps of the inputs) or "poles" (and zeros, of as many
-        outputs as inputs). inputs, outputs: names, by default all. omega: angular frequencies, rad/s, by default those
-        around the poles. path: a file to write to.
+        kind: "bode", "nyquist", "step" (responses to unit steps of the inputs), "poles" (and zeros, of as many outputs
+        as inputs) or "shapes" (the mechanism at both ends of the swing of each mode). inputs, outputs: names, by
+        default all. omega: angular frequencies, rad/s, by default those around the poles. path: a file to write to.
         """
         from dalembert.view.linear import plot_model
 
         return plot_model(self, kind, inputs, outputs, omega, path)
+
+    def animate(self, path: Any, *, mode: int = 0, **options: Any) -> Any:
+        """A mode, swinging, as one HTML file at path, which works offline; options of `dalembert.view.animate`.
+
+        mode: its number in `modes`, slowest first.
+        """
+        from dalembert.view import animate
+
+        return animate(
+            self.modes[checks.whole(mode, "mode", least=-len(self.modes), most=len(self.modes) - 1)],  # type: ignore[arg-type]
+            path,
+            **options,
+        )
 
     # --- other forms --------------------------------------------------------------------------------------------
 
@@ -220,6 +241,17 @@ class LinearModel(Tabular):
             raise ArgumentError(f"step is {step:g} s, {length:.2g} time constants of the model; at most {LONGEST:g}.")
         E = scale @ expm(even * step) @ np.linalg.inv(scale)
         return replace(self, A=E[:n, :n], B=E[:n, n : n + m], rate=E[:n, -2], time=E[:n, -1], step=float(step))
+
+    def reduce(self, states: int) -> LinearModel:
+        """The model with fewer states, by balanced truncation: those that inputs reach and outputs show least go.
+
+        states: how many are left. What does not decay (unstable modes, oscillations without damping, drift) stays as it
+        is. The new states "z0", "z1", … are combinations of the old ones; `deviation` and `motion` know them. The gain
+        of the error is at most twice the sum of the Hankel singular values left out, `model.reduction.left_out`.
+        """
+        from dalembert.linearization.reducing import reduced
+
+        return reduced(self, checks.whole(states, "states", least=0, most=len(self.A)))
 
     def without(self, names: Sequence[str] | str = "cyclic") -> LinearModel:
         """The model without some states, a name or a list of names, on which no rate and no output depends.
@@ -301,9 +333,14 @@ class LinearModel(Tabular):
 
     def deviation(self, state: StateGiven) -> np.ndarray:
         """(n,) x of a state of the mechanism: differences of the named coordinates from those of the model's state."""
-        full = self.operating.deviation(state)
+        full = self.operating.deviation(state)[self._places]
+        return full if self.reduction is None else self.reduction.project @ full
+
+    @property
+    def _places(self) -> list[int]:
+        """Where the states, or those of the model before it was reduced, are among those of the operating point."""
         index = {name: k for k, name in enumerate(self.operating.names)}
-        return full[[index[name] for name in self.state_names]]
+        return [index[name] for name in (self.state_names if self.reduction is None else self.reduction.names)]
 
     def motion(self, x: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         """(δ, δv), (nv,) each: the motion of every joint that goes with small changes x, (n,), of the states."""

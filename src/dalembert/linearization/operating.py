@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import casadi as ca
 import numpy as np
 
 from dalembert.charts.leaders import Coordinate
+from dalembert.mechanism.traced import TracedState
 from dalembert.protocols import Parameters, StateGiven
+from dalembert.symbols import array, to_sx
 from dalembert.system.state import State
 from dalembert.system.system import System
 from dalembert.system.trace import Trace
@@ -47,6 +50,25 @@ class Operating:
                         difference = (difference + np.pi) % (2 * np.pi) - np.pi
                     out[k] = difference
         return np.array(out, dtype=float)
+
+    def traced_deviation(self, s: TracedState) -> ca.SX:
+        """`deviation` of a traced state, as an expression; p of this operating point where it depends on p."""
+        n, x = len(self.coordinates), self.system.bare(self.state)
+        joints = self.system.layout.joints
+        parts = [a.joint.minus(s.q(name), array(x.q[self.system.layout.q_slice(name)])) for name, a in joints.items()]
+        delta = np.concatenate(parts) if parts else np.zeros(0)
+        there = self._functions(x) if any(c.index is None for c in (*self.coordinates, *self.speeds)) else {}
+        out = []
+        for k, c in enumerate((*self.coordinates, *self.speeds)):
+            if c.index is not None:
+                out.append(to_sx([delta[c.index] if k < n else s.at.v[c.index] - x.v[c.index]]))
+                continue
+            assert c.row is not None  # a function of the positions
+            row = c.row.rows(s)[0]
+            value = row.phi if k < n else row.times(s.at.v) + row.b
+            difference = to_sx([value - there[c.name][int(k >= n)]])
+            out.append(ca.atan2(ca.sin(difference), ca.cos(difference)) if k < n and c.angular else difference)
+        return ca.vertcat(*out)
 
     def _functions(self, x: State) -> dict[str, tuple[float, float]]:
         """Value and rate of the coordinates that are functions of the state."""

@@ -119,10 +119,8 @@ def modes(model: LinearModel) -> tuple[Mode, ...]:
 
 def motion_of(model: LinearModel, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(δ, δv), (nv,) each, of changes x, (n,), of a model's states; real or complex."""
-    op = model.operating
-    index = {name: k for k, name in enumerate(op.names)}
-    y = np.zeros(len(op.names), dtype=np.result_type(x, float))
-    y[[index[name] for name in model.state_names]] = x
+    op, y = model.operating, np.zeros(len(model.operating.names), dtype=np.result_type(x, float))
+    y[model._places] = x if model.reduction is None else model.reduction.lift @ x
     n = op.Kq.shape[1]
     return op.Kq @ y[:n], op.Dv @ y[:n] + op.Kv @ y[n:]
 
@@ -133,6 +131,8 @@ def sizes_of(model: LinearModel) -> np.ndarray:
     All are 1 where a coordinate moves nothing that has mass.
     """
     op = model.operating
+    if model.reduction is not None:
+        return np.ones(len(model.A))
     M = op.system.mass_matrix(op.state, p=op.p)
     energies = {name: k @ M @ k for name, k in zip(op.names, [*op.Kq.T, *op.Kv.T])}
     e = np.array([energies[name] for name in model.state_names])

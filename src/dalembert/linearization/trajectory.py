@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from dalembert import checks
+from dalembert.analysis.at_states import AtStates, StateRows, state_rows
 from dalembert.analysis.motion_columns import joined, motion_columns
 from dalembert.charts.leaders import Given
 from dalembert.errors import ArgumentError
@@ -25,17 +26,17 @@ from dalembert.protocols import Inputs, Parameters, RunLike, StateGiven, check_s
 from dalembert.rank import rank_policy
 from dalembert.system.state import State
 from dalembert.system.system import System
-from dalembert.tables import Columns, Tabular
+from dalembert.tables import Columns
 
 
 @dataclass(frozen=True, eq=False)
-class LinearTrajectory(Tabular):
+class LinearTrajectory(AtStates):
     """δẋ = A(t) δx + B(t) δu near a motion, at its times."""
 
     t: np.ndarray  # (N,) s
     A: np.ndarray  # (N, n, n)
     B: np.ndarray  # (N, n, m)
-    rate: np.ndarray  # (N, n) ẋ of the motion itself
+    rate: np.ndarray = field()  # type: ignore[assignment]  # (N, n) ẋ of the motion itself
     u: np.ndarray  # (N, m) inputs of the motion
     q: np.ndarray  # (N, nq)
     v: np.ndarray  # (N, nv)
@@ -51,6 +52,24 @@ class LinearTrajectory(Tabular):
             f"<linear models along a motion of '{self.operating.system.name}': {len(self.t)} times, "
             f"{self.t[0]:g} … {self.t[-1]:g} s; {names}>"
         )
+
+    @property
+    def system(self) -> System:
+        """The mechanism."""
+        return self.operating.system
+
+    @property
+    def vdot(self) -> np.ndarray:
+        """(N, nv) accelerations of the motion, rad/s² or m/s²."""
+        return self._dynamics[0]
+
+    @property
+    def multipliers(self) -> np.ndarray:
+        """(N, rows) of the constraint rows `system.row_names`, N or N m; the shortest where rows are redundant."""
+        return self._dynamics[1]
+
+    def _records(self) -> StateRows:
+        return state_rows(self.system, self.q, self.v, self.u, self.operating.p, self.t)
 
     def state(self, k: int) -> State:
         """The state of the motion at the k-th time, k from 0; negative k count from the end."""

@@ -1,4 +1,4 @@
-// Across a singular position: what simulation/crossing.py does for a motion that comes near one, without the analysis
+// Across a singular position: what simulation/singular/crossing.py does for a motion that comes near one, without the analysis
 // of branches. The motion is carried over by v Δt + ½ v̇ Δt², brought back to the manifold behind the position, and once
 // more with the acceleration found there. Machine.step calls this where careful steps end.
 

@@ -24,14 +24,14 @@ from dalembert.native.bound import NOTHING, Bound
 from dalembert.native.image import Image
 from dalembert.native.struct import Float, Struct
 from dalembert.outcome import Outcome
-from dalembert.simulation.careful import careful
-from dalembert.simulation.crossing import CLOSEST
 from dalembert.simulation.layout import Layout
 from dalembert.simulation.run.context import lay_out
 from dalembert.simulation.run.segment import Segment
 from dalembert.simulation.run.stepper import Stepper
 from dalembert.simulation.run.stepping import begin
 from dalembert.simulation.setup import make_choices, make_setup, make_span
+from dalembert.simulation.singular.crossing import CLOSEST
+from dalembert.simulation.singular.rank_revealing import careful
 from dalembert.system.formulation_options import formulation_options
 from dalembert.system.state import State
 from dalembert.system.system import System

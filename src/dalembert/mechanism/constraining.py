@@ -29,7 +29,7 @@ from dalembert.mechanism.joints.attachment import Attachment
 from dalembert.mechanism.motions import motion_of
 from dalembert.mechanism.values import is_exact_zero
 from dalembert.spatial import axis_vector
-from dalembert.symbols import all_numbers, sqrt
+from dalembert.symbols import all_numbers
 
 
 class Constrainable(Elements):
@@ -70,10 +70,9 @@ class Constrainable(Elements):
         the two in the drawing, where bodies are placed by `add_body(at=)`, else at the ground's frame.
         """
         what = f"rod '{name}'"
-        a, b = (self._drawn(x, p, what) for x, p in zip((a, b), self._two_points(at, what)))
+        a, b = self._places((a, b), at, what)
         if length is None:
-            way = a.drawn.p - b.drawn.p
-            length = sqrt(way @ way)
+            length = self._drawn_length((a, b))
         number = self.parameters.scalar(length, f"the length of rod '{name}'", least=0.0)
         if is_exact_zero(number):
             raise DescriptionError(
@@ -81,16 +80,26 @@ class Constrainable(Elements):
             )
         self._constrain(Rod(name, *self._two(a, b, f"rod '{name}'"), number))
 
-    def add_point_on_line(self, name: str, point: Any, line: Any, axis: Any = "x") -> None:
-        """Keep a point on the line through the origin of frame `line` along `axis` of that frame."""
-        b, a = self._two(point, line, f"constraint '{name}'")
-        n = self._axis(axis, f"the axis of constraint '{name}'")
+    def add_point_on_line(self, name: str, point: Any, line: Any, axis: Any = "x", *, at: Any = None) -> None:
+        """Keep a point on the line through the origin of frame `line` along `axis` of that frame.
+
+        at: with two bodies, where the point is in the drawing; axis, in the ground's axes, may then be two points.
+        """
+        what = f"constraint '{name}'"
+        b, a = (self._drawn(x, at, what) for x in (point, line))
+        self._two(b, a, what)
+        n = self._axis(self.axis_between(axis, what)[0], f"the axis of {what}")
         self._constrain(PointOn(name, "point on line", a, b, n, {"across 1": "x", "across 2": "y"}))
 
-    def add_point_in_plane(self, name: str, point: Any, plane: Any, normal: Any = "z") -> None:
-        """Keep a point in the plane through the origin of frame `plane` with that normal."""
-        b, a = self._two(point, plane, f"constraint '{name}'")
-        n = self._axis(normal, f"the normal of constraint '{name}'")
+    def add_point_in_plane(self, name: str, point: Any, plane: Any, normal: Any = "z", *, at: Any = None) -> None:
+        """Keep a point in the plane through the origin of frame `plane` with that normal.
+
+        at: with two bodies, where the point is in the drawing; normal, in the ground's axes, may then be two points.
+        """
+        what = f"constraint '{name}'"
+        b, a = (self._drawn(x, at, what) for x in (point, plane))
+        self._two(b, a, what)
+        n = self._axis(self.axis_between(normal, what)[0], f"the normal of {what}")
         self._constrain(PointOn(name, "point in plane", a, b, n, {"normal": "z"}))
 
     def add_coupling(self, name: str, coefficients: Mapping[Any, Any], offset: Any = 0.0) -> None:
@@ -129,44 +138,52 @@ class Constrainable(Elements):
         angular = self._coordinate(q, what)
         self._constrain(coordinate_driver(name, q, self._motion(motion, 1, what), angular))
 
-    def add_point_driver(self, name: str, frame: Any, motion: Any) -> None:
+    def add_point_driver(self, name: str, frame: Any, motion: Any, *, at: Any = None) -> None:
         """Make the origin of a frame follow a motion: x, y, z in the ground's axes, m.
 
         motion: as in `add_driver`, with three values: a function of time that returns three, a table whose values are
-        of shape (N, 3), a trajectory of three values, or a point.
+        of shape (N, 3), a trajectory of three values, or a point. at: with a body, the point of it, as drawn.
         """
         what = f"driver '{name}'"
-        self._constrain(point_driver(name, self._frame(frame, what), self._motion(motion, 3, what)))
+        self._constrain(point_driver(name, self._drawn(frame, at, what), self._motion(motion, 3, what)))
 
     def _motion(self, given: Any, n: int, what: str) -> Any:
         return motion_of(given, n, what, self.parameters.checked)
 
-    def add_rolling(self, name: str, wheel: Any, *, radius: Any, on: Any = None, axis: str | None = None) -> None:
+    def add_rolling(
+        self, name: str, wheel: Any, *, radius: Any, on: Any = None, axis: str | None = None, at: Any = None
+    ) -> None:
         """Let a sphere (axis None) or a thin disc about `axis` of its frame roll, without slip, on a plane.
 
         The wheel's frame is at its centre, radius in m; the plane is x-y of frame `on` (default: the ground), the wheel
-        on the side of +z.
+        on the side of +z. at: with a body, the wheel's centre as drawn.
         """
+        wheel = self._drawn(wheel, at, f"rolling '{name}'")
         w, p = self._two(wheel, self.ground if on is None else on, f"rolling '{name}'")
         r = self._length(radius, f"the radius of rolling '{name}'")
         self._constrain(rolling_on_plane(name, w, r, p, None if axis is None else _letter(axis, f"rolling '{name}'")))
 
     def add_rolling_discs(
-        self, name: str, a: Any, radius_a: Any, b: Any, radius_b: Any, *, axis: str = "z", inside: bool = False
-    ) -> None:
+        self, name: str, a: Any, radius_a: Any, b: Any, radius_b: Any, *, axis: str = "z", inside: bool = False,
+        at: Any = None,
+    ) -> None:  # fmt: skip
         """Let disc b roll on the rim of disc a (or inside it), in the plane normal to `axis` of a's frame.
 
-        radius_a and radius_b in m.
+        radius_a and radius_b in m. at: with two bodies, the centres of the discs as drawn.
         """
         checks.flag(inside, f"inside of rolling '{name}'", error=DescriptionError)
-        one, other = self._two(a, b, f"rolling '{name}'")
+        discs = self._places((a, b), at, f"rolling '{name}'")
+        one, other = self._two(discs[0], discs[1], f"rolling '{name}'")
         ra, rb = (self._length(r, f"a radius of rolling '{name}'") for r in (radius_a, radius_b))
         self._constrain(rolling_disc_on_disc(name, one, ra, other, rb, _letter(axis, f"rolling '{name}'"), inside))
 
-    def add_skate(self, name: str, frame: Any, *, sideways: str = "y") -> None:
-        """Forbid a frame's origin any velocity along its own axis `sideways`: a blade, a wheel that cannot slip."""
-        at = self._frame(frame, f"skate '{name}'")
-        self._constrain(skate(name, at, _letter(sideways, f"skate '{name}'")))
+    def add_skate(self, name: str, frame: Any, *, sideways: str = "y", at: Any = None) -> None:
+        """Forbid a frame's origin any velocity along its own axis `sideways`: a blade, a wheel that cannot slip.
+
+        at: with a body, where the blade touches, as drawn; sideways is then an axis of the ground.
+        """
+        blade = self._drawn(frame, at, f"skate '{name}'")
+        self._constrain(skate(name, blade, _letter(sideways, f"skate '{name}'")))
 
     def add_constraint(self, name: str, *, holonomic: Any = None, pfaffian: Any = None) -> None:
         """Constrain by your own expressions: holonomic Φ(q, t) = 0, or pfaffian A(q, t) v + b(q, t) = 0.
@@ -196,13 +213,6 @@ class Constrainable(Elements):
         self._new(constraint.name, self.joints, "joint")
         self._new(constraint.name, self.contacts, "contact")
         self.constraints[constraint.name] = constraint
-
-    def _two_points(self, at: Any, what: str) -> tuple[Any, Any]:
-        if at is None:
-            return None, None
-        if isinstance(at, str) or not hasattr(at, "__len__") or len(at) != 2:
-            raise DescriptionError(f"at of {what} is {checks.shown(at)}; needed: two points.")
-        return at[0], at[1]
 
     def _two(self, a: Any, b: Any, what: str) -> tuple[Frame, Frame]:
         one, other = self._frame(a, what), self._frame(b, what)

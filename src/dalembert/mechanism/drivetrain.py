@@ -6,7 +6,7 @@ All act on e = Σ cᵢ qᵢ − offset of some coordinates: rigid ones as a coup
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import casadi as ca
@@ -14,10 +14,13 @@ import casadi as ca
 from dalembert import checks
 from dalembert.errors import DescriptionError
 from dalembert.mechanism.constraining import Constrainable
+from dalembert.mechanism.contacts import Friction
 from dalembert.mechanism.curves import Curve, law_of
-from dalembert.mechanism.forces.along import ElasticCoupling, SlippingCoupling, Term
+from dalembert.mechanism.forces.along import ElasticCoupling, SlippingCoupling, StickingCoupling, Term
 from dalembert.mechanism.forcing import Forceable
 from dalembert.mechanism.joints.attachment import Attachment
+from dalembert.mechanism.wheels import gear_wheels, picture, wheels_of
+from dalembert.symbols import is_number
 
 CREEP = 0.01  # rad/s (m/s): the speed at which friction has tanh(1) = 76 % of its force; a hundredth of a slow shaft's
 
@@ -112,7 +115,8 @@ class Drivetrain(Forceable, Constrainable):
                         f"'{j.child.body.name}'; name the carrier first there: it measures the wheel's angle."
                     )
             terms.append((qc, sum(c for c, j in ((-1.0, ja), (i, jb)) if j.parent.body is not jc.child.body)))
-        self._tied(what, name, terms, offset, stiffness, damping, efficiency, creep)
+        wheels = gear_wheels(ja, jb, None if carrier is None else jc, i, inside)
+        self._tied(what, name, terms, offset, stiffness, damping, efficiency, creep, wheels)
 
     def add_rack(
         self, name: str, pinion: Any, rack: Any, *, radius: Any, offset: Any = 0.0, stiffness: Any = None,
@@ -130,7 +134,8 @@ class Drivetrain(Forceable, Constrainable):
             (self._named(rack, what), -1.0 / self._not_zero(r, radius, what)),
         ]
         shift = self.parameters.scalar(offset, f"the offset of {what}")
-        self._tied(what, name, terms, -shift / r, stiffness, damping, efficiency, creep)
+        wheels = wheels_of([(self._turning(pinion, what)[1], r)])
+        self._tied(what, name, terms, -shift / r, stiffness, damping, efficiency, creep, wheels)
 
     def add_planetary(self, name: str, sun: Any, ring: Any, carrier: Any, *, teeth: Any, offset: Any = 0.0) -> None:
         """A planetary set by the coordinates of sun, ring and carrier: (q_s − q_c) z_s + (q_r − q_c) z_r = offset.
@@ -165,25 +170,28 @@ class Drivetrain(Forceable, Constrainable):
         pretension: Any = None,
         friction: Any = None,
         distance: Any = None,
-        creep: Any = CREEP,
+        creep: Any = None,
     ) -> None:
         """A belt or chain between two wheels: r_a q_a = r_b q_b + offset (m), with radii=(r_a, r_b) in m.
 
         a, b: coordinates, or joints that have one; crossed: b turns the other way. Rigid (a chain, a toothed belt)
         without more; elastic with a stiffness (N/m along the belt, both spans), damping and efficiency as in
         `add_elastic_coupling`. With friction, the coefficient μ, a flat belt that slips: it takes pretension F₀ (N in
-        each span at rest) and the distance of the axes (m), and creeps with the force T = T_max tanh(slip/creep), where
-        T_max = 2 F₀ (e^{μβ} − 1)/(e^{μβ} + 1) is that of Euler and Eytelwein, β the smaller angle of wrap; the tight
-        span then has F₀ + T/2, the slack one F₀ − T/2.
+        each span at rest) and the distance of the axes (m), and sticks in runs up to the force
+        T_max = 2 F₀ (e^{μβ} − 1)/(e^{μβ} + 1) of Euler and Eytelwein, β the smaller angle of wrap; the tight span then
+        has F₀ + T/2, the slack one F₀ − T/2. creep: as in `add_slipping_coupling`, T = T_max tanh(slip/creep).
         """
         what = f"belt '{name}'"
         checks.flag(crossed, f"crossed of {what}", error=DescriptionError)
         ra, rb = self._pair(radii, "radii", what)
         terms = [(self._turning(a, what)[0], ra), (self._turning(b, what)[0], rb if crossed else -rb)]
+        wheels = wheels_of([(self._turning(a, what)[1], ra), (self._turning(b, what)[1], rb)])
+        path = [(*wheel, sense) for wheel, sense in zip((*wheels, *wheels[:1]), (1, -1 if crossed else 1, 1))]
         if friction is None:
             if pretension is not None or distance is not None:
                 raise DescriptionError(f"{what} has a pretension or a distance and no friction; give friction=.")
-            self._tied(what, name, terms, offset, stiffness, damping, efficiency, creep)
+            slow = CREEP if creep is None else creep
+            self._tied(what, name, terms, offset, stiffness, damping, efficiency, slow, wheels, path)
             return
         if stiffness is not None or pretension is None or distance is None:
             raise DescriptionError(f"{what} has friction; it takes pretension= and distance=, and no stiffness.")
@@ -193,24 +201,38 @@ class Drivetrain(Forceable, Constrainable):
         )
         T = euler_limit(mu, F0, far, ra, rb, crossed)
         self.add_slipping_coupling(name, self._distinct(terms, what), capacity=T, creep=creep)
+        picture(self.forces, name, wheels, path)
 
     def add_slipping_coupling(
-        self, name: str, coefficients: Mapping[Any, Any], *, capacity: Any, creep: Any = CREEP
+        self, name: str, coefficients: Mapping[Any, Any], *, capacity: Any, static: Any = None, creep: Any = None
     ) -> None:
-        """Friction along ė = Σ cᵢ vᵢ: capacity × tanh(ė/creep); each coordinate gets −cᵢ times this.
+        """Friction of a capacity against ė = Σ cᵢ vᵢ; each coordinate gets −cᵢ times this.
 
-        coefficients name each coordinate with its cᵢ, as in `add_coupling`. capacity (N m or N): a number, an input
-        (the pressure on plates times what it gives), or f(state). creep: the slip at which 76 % of it act, rad/s or
-        m/s; it is never quite at rest under load. Friction that sticks is `friction=` of `add_joint`.
+        coefficients name each coordinate with its cᵢ, as in `add_coupling`. capacity (N m or N): a number or an
+        expression of parameters; then it sticks as the friction of joints does: exactly, in `da.simulate`, up to the
+        force `static` (default: the capacity), and does nothing elsewhere. Or, with creep, a force law everywhere:
+        capacity × tanh(ė/creep), of which 76 % act at the slip creep, rad/s or m/s; it is never quite at rest under
+        load. A capacity that is an input (the pressure on plates times what it gives) or f(state) creeps, by default
+        at 0.01.
         """
         what = f"slipping coupling '{name}'"
-        terms, slow = self._terms(coefficients, what), self._creep(creep, what)
+        terms = self._terms(coefficients, what)
+        if creep is None and self._is_constant(capacity):
+            self._add_force(StickingCoupling(name, terms, *self._dry(capacity, static, what)))
+            return
+        if static is not None:
+            raise DescriptionError(
+                f"{what} has static= and creeps, as its capacity changes or creep= is given; what creeps does not "
+                "stick. Leave one of them away."
+            )
+        slow = self._creep(CREEP if creep is None else creep, what)
         self._add_force(SlippingCoupling(name, terms, self._value(capacity, (), f"the capacity of {what}"), slow))
 
-    def add_clutch(self, name: str, a: Any, b: Any, *, capacity: Any, creep: Any = CREEP) -> None:
-        """A clutch between the coordinates a and b: capacity × tanh((v_a − v_b)/creep), against their slip.
+    def add_clutch(self, name: str, a: Any, b: Any, *, capacity: Any, static: Any = None, creep: Any = None) -> None:
+        """A clutch between the coordinates a and b: friction of a capacity against their slip v_a − v_b.
 
-        a, b: names, or joints that have one; capacity, creep: as in `add_slipping_coupling`.
+        a, b: names, or joints that have one; capacity, static, creep: as in `add_slipping_coupling`. One whose capacity
+        is constant locks exactly, in runs; one that an input presses creeps.
 
         >>> import dalembert as da
         >>> m = da.Mechanism("clutch", gravity=(0, 0, 0))
@@ -224,15 +246,24 @@ class Drivetrain(Forceable, Constrainable):
         """
         what = f"clutch '{name}'"
         terms = self._distinct([(self._named(a, what), 1.0), (self._named(b, what), -1.0)], what)
-        self.add_slipping_coupling(name, terms, capacity=capacity, creep=creep)
+        self.add_slipping_coupling(name, terms, capacity=capacity, static=static, creep=creep)
 
-    def add_brake(self, name: str, coordinate: Any, *, capacity: Any, creep: Any = CREEP) -> None:
-        """A brake on a coordinate, or a joint that has one: capacity × tanh(v/creep), against its motion.
+    def add_brake(self, name: str, coordinate: Any, *, capacity: Any, static: Any = None, creep: Any = None) -> None:
+        """A brake on a coordinate, or a joint that has one: friction of a capacity against its motion.
 
-        capacity, creep: as in `add_slipping_coupling`.
+        capacity, static, creep: as in `add_slipping_coupling`; one of constant capacity holds exactly, in runs.
+
+        >>> import dalembert as da
+        >>> m = da.Mechanism("brake", gravity=(0, 0, 0))
+        >>> m.add_joint("A", da.Revolute("z"), m.ground, m.add_body("drum", mass=1.0, inertia=(1, 1, 2)))
+        >>> m.add_brake("brake", "A", capacity=4.0)
+        >>> system = m.compile()
+        >>> run = da.simulate(system, system.state(v={"A": 8.0}), 9.0)
+        >>> [s.what for s in run.switches], round(float(run["A"][-1]), 9)            # J ω²/2T = 16 rad
+        (['brake sticks'], 16.0)
         """
         terms = {self._named(coordinate, f"brake '{name}'"): 1.0}
-        self.add_slipping_coupling(name, terms, capacity=capacity, creep=creep)
+        self.add_slipping_coupling(name, terms, capacity=capacity, static=static, creep=creep)
 
     def add_one_way_clutch(self, name: str, a: Any, b: Any = None, *, damping: Any) -> None:
         """A freewheel: a, in rad/s or m/s, cannot become faster than b (default: 0) but by the creep of its damping.
@@ -283,12 +314,14 @@ class Drivetrain(Forceable, Constrainable):
 
     def _tied(
         self, what: str, name: str, given: list[tuple[str, Any]], offset: Any, stiffness: Any = None,
-        damping: Any = 0.0, efficiency: Any = 1.0, creep: Any = CREEP,
+        damping: Any = 0.0, efficiency: Any = 1.0, creep: Any = CREEP, wheels: Sequence[Any] = (),
+        path: Sequence[Any] = (),
     ) -> None:  # fmt: skip
         """Rigid without a stiffness, else elastic."""
         terms = self._distinct(given, what)
         if stiffness is not None:
             self._elastic(what, name, terms, stiffness, damping, offset, efficiency, creep)
+            picture(self.forces, name, wheels, path)
             return
         if (
             efficiency.__class__ not in (int, float)
@@ -300,6 +333,7 @@ class Drivetrain(Forceable, Constrainable):
                 f"{what} has a damping or an efficiency and no stiffness; a rigid one loses nothing. Give stiffness=."
             )
         self.add_coupling(name, terms, getattr(offset, "sx", offset))
+        picture(self.constraints, name, wheels, path)
 
     def _elastic(
         self, what: str, name: str, coefficients: Any, stiffness: Any, damping: Any, offset: Any, efficiency: Any,
@@ -312,6 +346,25 @@ class Drivetrain(Forceable, Constrainable):
         eta = self.parameters.scalar(efficiency, f"the efficiency of {what}", least=0.0)
         checks.number(self._now(eta, what), f"the efficiency of {what}", above=0.0, most=1.0, error=DescriptionError)
         self._add_force(ElasticCoupling(name, terms, k, d, rest, eta, self._creep(creep, what)))
+
+    def _is_constant(self, capacity: Any) -> bool:
+        """Whether a value stays as it is in a run: numbers, and expressions of parameters."""
+        if not isinstance(capacity, ca.SX):
+            return not callable(capacity)
+        return not ca.depends_on(capacity, ca.vertcat(*self.inputs.values()))
+
+    def _dry(self, capacity: Any, static: Any, what: str) -> tuple[Any, Friction]:
+        """The unit of a friction law, and the law in it."""
+        T = self.parameters.scalar(capacity, f"the capacity of {what}", least=0.0)
+        if is_number(T):
+            most = (
+                None if static is None else checks.number(static, f"static of {what}", least=T, error=DescriptionError)
+            )
+            return 1.0, Friction(T, most)
+        if static is not None:
+            raise DescriptionError(f"{what} has static= and a capacity that depends on parameters; needed: a number.")
+        checks.number(self._now(T, what), f"the capacity of {what}", above=0.0, error=DescriptionError)
+        return T, Friction(1.0)
 
     def _creep(self, given: Any, what: str) -> Any:
         creep = self.parameters.scalar(given, f"the creep of {what}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import casadi as ca
@@ -19,6 +21,7 @@ from dalembert.mechanism.joints.attachment import Attachment
 from dalembert.mechanism.joints.joint import AxisJoint
 from dalembert.mechanism.points import UNITS, table, three
 from dalembert.mechanism.values import Defaults, plain
+from dalembert.symbols import sqrt
 
 
 class Elements:
@@ -125,6 +128,21 @@ class Elements:
                 "without at=."
             )
         return frame.body.drawn_at(self._point(point, f"at of {what}"))
+
+    def _places(self, given: Sequence[Any], at: Any, what: str) -> list[Frame]:
+        """The frames that are given; with `at`, those of the given bodies at as many points of the drawing."""
+        if at is None:
+            return [self._frame(x, what) for x in given]
+        if isinstance(at, (str, ca.SX)) or not hasattr(at, "__len__") or len(at) != len(given):
+            count = "two" if len(given) == 2 else len(given)
+            raise DescriptionError(f"at of {what} is {checks.shown(at)}; needed: {count} points, one for each body.")
+        return [self._drawn(x, p, what) for x, p in zip(given, at)]
+
+    def _drawn_length(self, frames: Sequence[Frame]) -> Any:
+        """The length of the line through some frames in the drawing, m."""
+        ways = [b.drawn.p - a.drawn.p for a, b in pairwise(frames)]
+        lengths = [sqrt(way @ way) for way in ways]
+        return sum(lengths[1:], lengths[0])
 
     def _joint_at(self, joint: Any, axis: Any, at: Any, what: str) -> tuple[Joint, Any]:
         """A joint from a word and its axis, or as it is; and where it is in the drawing."""

@@ -48,10 +48,13 @@ class Forceable(Elements):
         self._add_force(JointForce(name, at, u, kind="motor"))
         return u
 
-    def add_actuator(self, name: str, a: Any, b: Any, *, limits: Any = None, stroke: Any = None) -> ca.SX:
+    def add_actuator(
+        self, name: str, a: Any, b: Any, *, limits: Any = None, stroke: Any = None, at: Any = None
+    ) -> ca.SX:
         """An input of this name (N) that drives two points apart, along the line between them: a cylinder, a jack.
 
-        a and b are bodies, frames or names; a negative force draws them together. limits: (lower, upper) in N, 0
+        a and b are bodies, frames or names; at: with bodies, two points of the drawing. A negative force draws them
+        together. limits: (lower, upper) in N, 0
         between them, None for no limit; beyond, the force stays at the limit. `state.length(name)` and
         `state.length_rate(name)` are the distance of the points and its rate. stroke: (shortest, longest) length in m,
         None for no end: rigid stops, which are the strut "name shortest" and the rope "name longest" (see `add_strut`,
@@ -70,17 +73,17 @@ class Forceable(Elements):
         array([2.276])
         """
         what = f"actuator '{name}'"
-        at = [self._frame(p, what) for p in (a, b)]
+        sides = self._places((a, b), at, what)
         bounds = force_limits(limits, what)
         ends = self._stroke(stroke, what)
         self._new(name, self.forces, "force")
         u = self.add_input(name)
-        self._add_force(Actuator(name, at, u, bounds))
+        self._add_force(Actuator(name, sides, u, bounds))
         if stroke is not None:
             m: Any = self
             for end, add, length in zip(("shortest", "longest"), (m.add_strut, m.add_rope), ends):
                 if length is not None:
-                    add(f"{name} {end}", *((at,) if end == "longest" else at), length=length)
+                    add(f"{name} {end}", *((sides,) if end == "longest" else sides), length=length)
         return u
 
     def add_servo(
@@ -212,10 +215,11 @@ class Forceable(Elements):
         )
         self._add_force(CutJointSpring(name, cut, k, q, d))
 
-    def add_bushing(self, name: str, a: Any, b: Any, *, stiffness: Any, damping: Any = 0.0) -> None:
+    def add_bushing(self, name: str, a: Any, b: Any, *, stiffness: Any, damping: Any = 0.0, at: Any = None) -> None:
         """Stiffness and damping in six directions between the frames a and b, which may have a joint between them.
 
-        a and b are bodies, frames or names; nothing acts where they coincide. stiffness, damping: six numbers, about x,
+        a and b are bodies, frames or names; at: with bodies, the point of the drawing where it is, in the ground's
+        axes. Nothing acts where the frames coincide. stiffness, damping: six numbers, about x,
         y, z (N m/rad, N m s/rad) and along x, y, z (N/m, N s/m) of a, or a symmetric matrix (6, 6) in this order; one
         number 0 for none. Each of the six may be a `da.Curve` of its angle, displacement or speed. The rotation of b
         in a is measured by its rotation vector, axis times angle, up to half a turn; the displacement of b's origin by
@@ -231,18 +235,23 @@ class Forceable(Elements):
         -0.005
         """
         what = f"bushing '{name}'"
-        one, other = (self._frame(x, what) for x in (a, b))
+        one, other = (self._drawn(x, at, what) for x in (a, b))
         given = [_split(x) for x in (stiffness, damping)]
         K, C = (self._six(x, f"the {n} of {what}") for n, (x, _) in zip(("stiffness", "damping"), given))
         self._add_force(Bushing(name, one, other, K, C, (given[0][1], given[1][1])))
 
-    def add_wrench(self, name: str, frame: Any, *, force: Any = None, moment: Any = None, axes: str = "world") -> None:
-        """A force (N) at a frame's origin and a moment (N m), in "world" or "body" axes; each may be f(state)."""
+    def add_wrench(
+        self, name: str, frame: Any, *, force: Any = None, moment: Any = None, axes: str = "world", at: Any = None
+    ) -> None:
+        """A force (N) at a frame's origin and a moment (N m), in "world" or "body" axes; each may be f(state).
+
+        at: with a body, the point of it where the force acts, as drawn.
+        """
         checks.choice(axes, ("world", "body"), f"axes of wrench '{name}'", error=DescriptionError)
-        at = self._frame(frame, f"wrench '{name}'")
+        where = self._drawn(frame, at, f"wrench '{name}'")
         f = self._value(zeros(3) if force is None else force, (3,), f"the force of wrench '{name}'")
         m = self._value(zeros(3) if moment is None else moment, (3,), f"the moment of wrench '{name}'")
-        self._add_force(Wrench(name, at, f, m, axes))
+        self._add_force(Wrench(name, where, f, m, axes))
 
     def add_spring(
         self,
@@ -254,10 +263,12 @@ class Forceable(Elements):
         damping: Any = 0.0,
         rest_length: Any = 0.0,
         force: Any = None,
+        at: Any = None,
     ) -> None:
         """A spring and damper in line between the points a and b; it pushes when shorter than `rest_length` (m).
 
-        a and b are bodies, frames or names; stiffness in N/m, damping in N s/m. Either may be a `da.Curve`, or a table
+        a and b are bodies, frames or names; at: with bodies, two points of the drawing. stiffness in N/m, damping in
+        N s/m, rest_length "drawn" is the distance of the two in the drawing. Either may be a `da.Curve`, or a table
         (x, y): the force over the stretch, or over its rate. force: in place of these the force (N) that draws them
         together, an expression or f(state), such as lambda s: 5e3 * (s.length("strut") - 0.3) ** 3, without energy.
 
@@ -273,15 +284,15 @@ class Forceable(Elements):
         if (force is None) == (stiffness is None):
             raise DescriptionError(f"{what} needs either a stiffness or a force, not both and not neither.")
         if force is None:
-            self._add_force(self._spring(name, [a, b], stiffness, damping, rest_length, slack=False))
+            self._add_force(self._spring(name, [a, b], at, stiffness, damping, rest_length, slack=False))
         else:
-            at = [self._frame(p, what) for p in (a, b)]
-            self._add_force(Cable(name, at, self._value(force, (), f"the force of {what}")))
+            self._add_force(Cable(name, self._places((a, b), at, what), self._value(force, (), f"the force of {what}")))
 
-    def add_damper(self, name: str, a: Any, b: Any, *, damping: Any) -> None:
+    def add_damper(self, name: str, a: Any, b: Any, *, damping: Any, at: Any = None) -> None:
         """A damper in line between the points a and b, bodies, frames or names: damping times the speed of its length.
 
-        damping: N s/m, or a `da.Curve` or a table (speeds, forces) of the speed with which it becomes longer.
+        damping: N s/m, or a `da.Curve` or a table (speeds, forces) of the speed with which it becomes longer. at: with
+        bodies, two points of the drawing.
 
         >>> import dalembert as da
         >>> m = da.Mechanism("door closer", gravity=(0, 0, 0))
@@ -291,7 +302,7 @@ class Forceable(Elements):
         >>> system.forward_dynamics(system.state(v={"x": 0.5})), system.forward_dynamics(system.state(v={"x": -0.5}))
         (array([-100.]), array([12.5]))
         """
-        self._add_force(self._spring(name, [a, b], 0.0, damping, 0.0, slack=False, kind="damper"))
+        self._add_force(self._spring(name, [a, b], at, 0.0, damping, 0.0, slack=False, kind="damper"))
 
     def add_cable(
         self,
@@ -302,10 +313,12 @@ class Forceable(Elements):
         stiffness: Any = None,
         damping: Any = 0.0,
         rest_length: Any = 0.0,
+        at: Any = None,
     ) -> None:
         """A cable through points, without friction: of given tension (N; a number, an input, f(state)), or elastic.
 
-        An elastic one has stiffness (N/m), damping (N s/m) and rest_length (m), pulls and never pushes.
+        An elastic one has stiffness (N/m), damping (N s/m) and rest_length (m, or "drawn": as it is in the drawing),
+        pulls and never pushes. at: with bodies as points, as many points of the drawing.
         """
         if isinstance(points, (str, bytes)) or not isinstance(points, Sequence):
             raise DescriptionError(
@@ -316,10 +329,10 @@ class Forceable(Elements):
         if len(points) < 2:
             raise DescriptionError(f"cable '{name}' runs through {len(points)} point(s); needed: two or more.")
         if tension is None:
-            self._add_force(self._spring(name, points, stiffness, damping, rest_length, slack=True))
+            self._add_force(self._spring(name, points, at, stiffness, damping, rest_length, slack=True))
         else:
-            at = [self._frame(p, f"cable '{name}'") for p in points]
-            self._add_force(Cable(name, at, self._value(tension, (), f"the tension of cable '{name}'")))
+            path = self._places(points, at, f"cable '{name}'")
+            self._add_force(Cable(name, path, self._value(tension, (), f"the tension of cable '{name}'")))
 
     def _stroke(self, stroke: Any, what: str) -> tuple[Any, Any]:
         """(shortest, longest) length, None where there is no end."""
@@ -365,15 +378,18 @@ class Forceable(Elements):
         return x
 
     def _spring(
-        self, name: str, points: Any, stiffness: Any, damping: Any, rest_length: Any, *, slack: bool, kind: str = ""
-    ) -> Spring:
+        self, name: str, points: Any, at: Any, stiffness: Any, damping: Any, rest_length: Any, *, slack: bool,
+        kind: str = "",
+    ) -> Spring:  # fmt: skip
         kind = kind or ("cable" if slack else "spring")
-        at = [self._frame(p, f"{kind} '{name}'") for p in points]
+        path = self._places(points, at, f"{kind} '{name}'")
+        if isinstance(rest_length, str) and rest_length == "drawn":
+            rest_length = self._drawn_length(path)
         number = self.parameters.scalar
         law = number if slack else partial(law_of, self.parameters)
         return Spring(
             name,
-            at,
+            path,
             law(stiffness, f"the stiffness of {kind} '{name}'"),
             law(damping, f"the damping of {kind} '{name}'"),
             number(rest_length, f"the rest length of {kind} '{name}'", least=0.0),

@@ -173,7 +173,9 @@ class Layout:
         """Whether there are contacts, ropes, rigid stops or dry friction: the structure changes as it moves."""
         joints = self.joints.values()
         rigid = any(a.stops is not None and a.stops.stiffness == 0.0 for a in joints)
-        return bool(self.mechanism.contacts) or rigid or any(f is not None for a in joints for f in a.friction)
+        dry = any(f.sticks for f in self.mechanism.forces.values())
+        dry = dry or any(f is not None for a in joints for f in a.friction)
+        return bool(self.mechanism.contacts) or rigid or dry
 
     @cached_property
     def length(self) -> float:

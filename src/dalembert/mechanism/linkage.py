@@ -25,6 +25,7 @@ class Linkage(Mechanism):
     pins: {name: where it is}, in m:
       (x, y);
       (pin, distance, angle): from another pin, at an angle (rad) to the x axis;
+      (pin, pin, along, across): from the first, so far towards the second, and so far to the left of this way;
       (pin, distance, pin, distance, side): at two distances from two others, to the left of the way from the first to
       the second for side > 0, else to the right.
     parameters: {name: value}; a pin may be a function of their symbols, `lambda p: ("A", p["crank"], 0.6)`.
@@ -85,16 +86,22 @@ class Linkage(Mechanism):
         return self.points[name]
 
     def _where(self, where: Any, what: str) -> np.ndarray:
-        if isinstance(where, (str, bytes)) or not hasattr(where, "__len__") or len(where) not in (2, 3, 5):
+        if isinstance(where, (str, bytes)) or not hasattr(where, "__len__") or len(where) not in (2, 3, 4, 5):
             raise DescriptionError(
-                f"{what} is {checks.shown(where)}; needed: (x, y), (pin, distance, angle), or (pin, distance, pin, "
-                "distance, side)."
+                f"{what} is {checks.shown(where)}; needed: (x, y), (pin, distance, angle), (pin, pin, along, across), "
+                "or (pin, distance, pin, distance, side)."
             )
         if len(where) == 2:
             return self._point(where, what)
         if len(where) == 3:
             start, (r, angle) = self._point(where[0], what), self.parameters.checked(where[1:], (2,), what)
             return start + array([r * cos(angle), r * sin(angle), 0.0])
+        if len(where) == 4:
+            start, way = self._point(where[0], what), self._point(where[1], what) - self._point(where[0], what)
+            along, across = self.parameters.checked(where[2:], (2,), what)
+            if not np.any(self.parameters.number(way, what)):
+                raise DescriptionError(f"{what} lies towards a pin at the same place; needed: two pins apart.")
+            return start + (along * way + across * array([-way[1], way[0], 0.0])) / sqrt(way @ way)
         a, b = self._point(where[0], what), self._point(where[2], what)
         ra, rb, side = self.parameters.checked([where[1], where[3], where[4]], (3,), what)
         return self._meet(a, ra, b, rb, side, what)

@@ -95,19 +95,20 @@ class Machinery(Drivetrain):
         optimal_length: Any,
         tendon: Any = 0.0,
         speed: Any = 10.0,
+        at: Any = None,
     ) -> ca.SX:
         """A muscle of Hill's type through points; its activation (0 to 1) is an input of this name, which is returned.
 
-        points: two or more bodies, frames or names. strength: its force (N) at optimal_length (m) of the fibres, fully
-        active and at rest; tendon: the length (m) of the path that is tendon and does not give; speed: optimal lengths
-        per second at which it shortens without force. The curves are those of Thelen (2003). `state.length(name)` and
-        `state.length_rate(name)` are of the whole path; its moment arm about a joint is −∂L/∂q, what a cable of tension
-        1 exerts.
+        points: two or more bodies, frames or names; at: with bodies, as many points of the drawing. strength: its force
+        (N) at optimal_length (m) of the fibres, fully active and at rest; tendon: the length (m) of the path that is
+        tendon and does not give; speed: optimal lengths per second at which it shortens without force. The curves are
+        those of Thelen (2003). `state.length(name)` and `state.length_rate(name)` are of the whole path; its moment arm
+        about a joint is −∂L/∂q, what a cable of tension 1 exerts.
         """
         what = f"muscle '{name}'"
         if not isinstance(points, (list, tuple)) or len(points) < 2:
             raise DescriptionError(f"{what} has the points {checks.shown(points)}; needed: at least two, in a list.")
-        at = [self._frame(p, what) for p in points]
+        path = self._places(points, at, what)
         F, l0, v = (
             self._above_zero(x, f"the {n} of {what}")
             for n, x in (("strength", strength), ("optimal length", optimal_length), ("speed", speed))
@@ -115,7 +116,7 @@ class Machinery(Drivetrain):
         slack = self.parameters.scalar(tendon, f"the tendon of {what}", least=0.0)
         self._new(name, self.forces, "force")
         u = self.add_input(name)
-        self._add_force(Muscle(name, at, u, F, l0, slack, v))
+        self._add_force(Muscle(name, path, u, F, l0, slack, v))
         return u
 
     def add_tyre(
@@ -132,10 +133,12 @@ class Machinery(Drivetrain):
         axis: str = "y",
         road: Any = None,
         slow: Any = 0.1,
+        at: Any = None,
     ) -> None:
         """A tyre: a wheel's frame at its centre, radius in m, turning about `axis`, on the road z = h(x) of frame `on`.
 
-        wheel, on: bodies, frames or names, on the ground by default. stiffness (N/m), damping (N s/m): vertical. Slip
+        wheel, on: bodies, frames or names, on the ground by default; at: with a body, the wheel's centre as drawn.
+        stiffness (N/m), damping (N s/m): vertical. Slip
         makes horizontal forces: longitudinal over the slip κ, lateral over the slip angle α in rad, each four numbers
         (B, C, D, E) of the Magic Formula with D as a part of the load, one number K for the force K × slip (N), or
         nothing. With both the direction of the slip shares them. road: h over x as a `da.Curve` or a table (x, h), in
@@ -149,7 +152,7 @@ class Machinery(Drivetrain):
         0.299
         """
         what = f"tyre '{name}'"
-        rim, ground = self._frame(wheel, what), self._frame(self.ground if on is None else on, what)
+        rim, ground = self._drawn(wheel, at, what), self._frame(self.ground if on is None else on, what)
         if rim.body is ground.body:
             raise DescriptionError(f"{what} rolls body '{rim.body.name}' on itself; its two sides must differ.")
         letter = "xyz".index(checks.choice(axis, "xyz", f"the axis of {what}", error=DescriptionError))
@@ -168,10 +171,11 @@ class Machinery(Drivetrain):
         v = self._above_zero(slow, f"the speed slow of {what}")
         self._add_force(Tyre(name, rim, ground, r, letter, k, d, *slips, road=surface, slow=v))
 
-    def add_pulley_rope(self, name: str, path: Sequence[Any]) -> None:
+    def add_pulley_rope(self, name: str, path: Sequence[Any], *, at: Any = None) -> None:
         """A rope that does not stretch, from a point around pulleys to a point; it turns them, without slip.
 
-        path: bodies, frames or names, and `da.Pulley` for what it runs around; two or more. All pulleys of a straight
+        path: bodies, frames or names, and `da.Pulley` for what it runs around; two or more; at: with bodies, as many
+        points of the drawing. All pulleys of a straight
         piece turn about parallel axes, in one plane. It stays taut, as long as it is in the start: its rows are of
         velocities, one for each straight piece, "piece 1" and so on, their multipliers the tensions.
 
@@ -189,13 +193,14 @@ class Machinery(Drivetrain):
         what = f"rope '{name}'"
         if not isinstance(path, (list, tuple)) or len(path) < 2:
             raise DescriptionError(f"{what} has the path {checks.shown(path)}; needed: at least two places, in a list.")
-        stations = []
-        for x in path:
+        stations: list[tuple[Any, ...]] = []
+        frames = self._places([x.frame if isinstance(x, Pulley) else x for x in path], at, what)
+        for frame, x in zip(frames, path):
             if isinstance(x, Pulley):
                 r = self._above_zero(x.radius, f"the radius of a pulley of {what}")
-                stations.append((self._frame(x.frame, what), getattr(r, "sx", r), "xyz".index(x.axis), x.turn))
+                stations.append((frame, getattr(r, "sx", r), "xyz".index(x.axis), x.turn))
             else:
-                stations.append((self._frame(x, what), 0.0, 2, 0))
+                stations.append((frame, 0.0, 2, 0))
         for (a, *_), (b, *_) in pairwise(stations):
             if a.body is b.body:
                 raise DescriptionError(f"a piece of {what} is between body '{a.body.name}' and itself.")

@@ -22,6 +22,7 @@ from dalembert.mechanism.contacts import (
 )
 from dalembert.mechanism.contacts.stop import Stops, as_stops
 from dalembert.mechanism.elements import Elements
+from dalembert.mechanism.forces import StickingCoupling
 from dalembert.mechanism.joints import Joint
 from dalembert.mechanism.joints.attachment import Attachment
 from dalembert.mechanism.values import is_exact_zero
@@ -44,6 +45,7 @@ class Touchable(Elements):
         restitution: float = 0.0,
         friction: float = 0.0,
         static_friction: float | None = None,
+        at: Any = None,
     ) -> None:
         """Keep a sphere around the origin of `frame` off a plane or sphere: it can rest, roll, slide, bounce and leave.
 
@@ -51,7 +53,8 @@ class Touchable(Elements):
         of +z; radius (m): 0 for a point. With on_radius (m) `on` is a sphere around its origin instead, which is
         touched from outside on any side but that of its −z. restitution (0 to 1): the part of the
         speed with which it bounces. friction: the coefficient μ of Coulomb's law, static_friction that of a contact
-        that sticks (default: the same). It acts in `da.simulate`; elsewhere the two do not touch.
+        that sticks (default: the same). at: with a body, the sphere's centre as drawn. It acts in `da.simulate`;
+        elsewhere the two do not touch.
 
         >>> import dalembert as da
         >>> m = da.Mechanism("ball", gravity=(0, 0, -10.0))
@@ -62,7 +65,7 @@ class Touchable(Elements):
         ('floor hit', 1.0, 37.5)
         """
         what = f"contact '{name}'"
-        one, other = self._frame(frame, what), self._frame(self.ground if on is None else on, what)
+        one, other = self._drawn(frame, at, what), self._frame(self.ground if on is None else on, what)
         if one.body is other.body:
             raise DescriptionError(f"{what} connects body '{one.body.name}' with itself; its two sides must differ.")
         r = self.parameters.scalar(radius, f"the radius of {what}", least=0.0)
@@ -80,10 +83,13 @@ class Touchable(Elements):
             raise DescriptionError(f"{what} has radius 0 and on_radius 0; needed: one of them above 0.")
         self._touch(SphereOnSphere(name, one, r, other, getattr(R, "sx", R), e, mu, stick))
 
-    def add_rope(self, name: str, points: Sequence[Any], *, length: Any, restitution: float = 0.0) -> None:
+    def add_rope(
+        self, name: str, points: Sequence[Any], *, length: Any = None, restitution: float = 0.0, at: Any = None
+    ) -> None:
         """Keep the line through some points no longer than `length` (m): a rope, which pulls when taut and goes slack.
 
-        points: two or more bodies, frames or names; it runs through those in the middle without friction.
+        points: two or more bodies, frames or names; it runs through those in the middle without friction. at: with
+        bodies, as many points of the drawing. length: by default as drawn.
         restitution (0 to 1): the part of the speed with which it slackens when it becomes taut with a jerk. It acts in
         `da.simulate`.
 
@@ -99,19 +105,24 @@ class Touchable(Elements):
         what = f"rope '{name}'"
         if not isinstance(points, (list, tuple)) or len(points) < 2:
             raise DescriptionError(f"{what} has the points {checks.shown(points)}; needed: at least two, in a list.")
-        frames = [self._frame(p, what) for p in points]
+        frames = self._places(points, at, what)
+        length = self._drawn_length(frames) if length is None else length
         L = self.parameters.scalar(length, f"the length of {what}", least=0.0)
         if is_exact_zero(L):
             raise DescriptionError(f"the length of {what} is 0; needed: a number above 0.")
         self._touch(Rope(name, frames, getattr(L, "sx", L), _part(restitution, f"the restitution of {what}")))
 
-    def add_strut(self, name: str, a: Any, b: Any, *, length: Any, restitution: float = 0.0) -> None:
+    def add_strut(
+        self, name: str, a: Any, b: Any, *, length: Any = None, restitution: float = 0.0, at: Any = None
+    ) -> None:
         """Keep two points at least `length` (m) apart, as a cylinder at the end of its stroke does; see `add_rope`.
 
-        a, b: bodies, frames or names. restitution (0 to 1): the part of the speed with which they part again.
+        a, b: bodies, frames or names; at: with bodies, two points of the drawing. length: by default as drawn.
+        restitution (0 to 1): the part of the speed with which they part again.
         """
         what = f"strut '{name}'"
-        frames = [self._frame(p, what) for p in (a, b)]
+        frames = self._places((a, b), at, what)
+        length = self._drawn_length(frames) if length is None else length
         L = self.parameters.scalar(length, f"the length of {what}", least=0.0)
         if is_exact_zero(L):
             raise DescriptionError(f"the length of {what} is 0; needed: a number above 0.")
@@ -171,9 +182,22 @@ def one_sided(m: Mechanism, joints: Iterable[Attachment], others: Stops | None =
     return (*m.contacts.values(), *stops)
 
 
-def dry_frictions(joints: Iterable[Attachment]) -> tuple[DryFriction, ...]:
-    """The dry friction of all joints."""
-    return tuple(DryFriction(a, k, law) for a in joints for k, law in enumerate(a.friction) if law is not None)
+def dry_frictions(m: Mechanism, joints: Iterable[Attachment]) -> tuple[DryFriction, ...]:
+    """The dry friction of all joints, clutches, brakes and belts."""
+    out = [
+        DryFriction(a.velocities[k], [(a, k, 1.0)], law)
+        for a in joints for k, law in enumerate(a.friction) if law is not None
+    ]  # fmt: skip
+    taken = {*(f.velocity for f in out), *m.contacts}
+    for force in m.forces.values():
+        if isinstance(force, StickingCoupling):
+            if force.name in taken:
+                raise DescriptionError(
+                    f"{force.kind} '{force.name}' has the name of a contact, or of a joint with friction, beside which "
+                    "the run could not tell it; rename one of them."
+                )
+            out.append(DryFriction(force.name, force.terms, force.law, force.capacity, force.name))
+    return tuple(out)
 
 
 def _limits(joints: Iterable[Attachment], others: Stops | None) -> Any:

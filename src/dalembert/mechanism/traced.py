@@ -81,6 +81,11 @@ class UserState:
         self._frame = traced.layout.frame
         self.t: ca.SX = to_sx([traced.t])
 
+    @property
+    def traced(self) -> TracedState:
+        """The state itself, for functions of the library."""
+        return self._s
+
     def once(self, key: Any, make: Callable[[], Any]) -> Any:
         """The value of make(), evaluated once in this state for a key: what several forces or constraints share."""
         shared = vars(getattr(self, "_s", self)).setdefault("shared", {})

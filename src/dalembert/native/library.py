@@ -101,6 +101,24 @@ def _load(name: str) -> Any:
     return Library(entry.objects, SYMBOL)
 
 
+def at_home(code: bytes) -> bytes:
+    """Bitcode for the machine at hand, of that which came with the package and may have been made on another.
+
+    It names no processor, calls libm and memory functions alone, and its structs are 64-bit words on all machines: its
+    triple and data layout are all that ties it to one.
+    """
+    from llvmlite import binding as llvm
+
+    from dalembert.compiler.target import host
+
+    machine = host()
+    module = llvm.parse_bitcode(code, llvm.create_context())
+    if module.triple == machine.triple:
+        return code
+    module.triple, module.data_layout = machine.triple, str(machine.machine().target_data)
+    return bytes(module.as_bitcode())
+
+
 def source(name: str) -> str:
     """Digest of the sources that the bitcode of a native function is made from, and of those that make it."""
     return digest_of(ENTRIES[name][0], "dalembert.native.numba_bitcode")

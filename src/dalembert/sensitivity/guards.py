@@ -84,8 +84,8 @@ def _of_structure(system: PhaseSystem, kind: str, of: str, t: float) -> Quantity
         return Quantity(f"the gap of '{of}'", "function", contact.gap)
     if kind == "opens":
         return Quantity(f"the force of '{of}'", "multiplier", f"{of}.gap")
-    if kind == "stops" and contact is None:
-        return Quantity(f"the speed of '{of}'", "function", lambda s: s.rate(of))
+    if kind == "stops" and friction is not None:
+        return Quantity(f"the speed of '{of}'", "function", friction.speed)
     if kind == "slips" and friction is not None and friction.law.load == 0.0:
         return Quantity(f"the friction of '{of}'", "multiplier", f"{friction.name}.stick")
     what = "begins to slide" if kind == "slips" else "stops sliding" if kind == "stops" else "changes"

@@ -24,9 +24,9 @@ from dalembert.sensitivity.result import Sensitivities
 from dalembert.sensitivity.targets import Targets
 from dalembert.sensitivity.variation import Variation
 from dalembert.simulation.callbacks import expression, traced_inputs
-from dalembert.simulation.passages import Met
 from dalembert.simulation.results.run import Run, continuation, positions_met
 from dalembert.simulation.setup import Setup
+from dalembert.simulation.singular.passages import Met
 from dalembert.simulation.status import Status
 from dalembert.system.state import State
 from dalembert.system.system import System

@@ -153,6 +153,12 @@ def controller(system: System, u: Any, p: np.ndarray) -> Callback:
     return back
 
 
+def traceable(u: Any) -> Any:
+    """A shipped law that is a formula of the state (`traced`), as an expression; any other controller as it is."""
+    law = getattr(u, "traced", None)
+    return u if law is None or isinstance(u, expression) else expression(law)
+
+
 def control_kernel(system: System, u: expression, lanes: int = 1) -> Any:
     """The inputs that a controller written in CasADi gives, as machine code for so many states at once."""
     return system.custom_kernel(("control", u.f), ARGUMENTS, lambda s: traced_inputs(system, s, u.f), lanes=lanes)

@@ -41,19 +41,30 @@ class Layout:
     def __init__(self, setup: Setup) -> None:
         self.setup, self.system = setup, setup.system
         self.works = len(self.system.work_names)
-        self.controller = self.watcher = None
-        if setup.controller is not None:
-            self.controller = self.steering()
-        if setup.events:
-            self.watcher = self.watching()
-        both = self.controller, self.watcher
-        self.callbacks: list[Callback] = [c for c in both if c is not None and c.is_python]
+        self.controller = None if setup.controller is None else self.steering()
         self.spare: list[Spare] = []  # records of earlier runs
         self.careful: dict[Any, list[Any]] = {}  # their careful steps, by the rows of the usual ones
 
     def steering(self) -> Callback:
         """The controller as a function that gives the inputs."""
         return controller(self.system, self.setup.controller, self.setup.p)
+
+    @cached_property
+    def watcher(self) -> Callback | None:
+        """All events as one function, if there are any."""
+        return self.watching() if self.setup.events else None
+
+    @cached_property
+    def callbacks(self) -> list[Callback]:
+        """Functions of Python that steps call."""
+        both = self.controller, self.watcher
+        return [c for c in both if c is not None and c.is_python]
+
+    @property
+    def inputs_of_events(self) -> int:
+        """The place of the inputs in what events are given; 0: they see none."""
+        known = {} if self.watcher is None else self.watcher.bound.slices
+        return known["u"].start if "u" in known else 0
 
     @property
     def directions(self) -> list[int]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from dalembert import checks
+from dalembert.analysis.at_states import animated, state_rows
 from dalembert.studies.estimated import Estimated, aligned
 from dalembert.system.state import State
 from dalembert.system.system import System
@@ -49,6 +53,15 @@ class Design(Estimated):
         if self.at_bound:
             said += f"; at a bound: {', '.join(self.at_bound)}"
         return said
+
+    def state(self, k: int) -> State:
+        """The k-th position, k from 0; negative k count from the end."""
+        return self.states[checks.whole(k, "k", least=-len(self.states), most=len(self.states) - 1)]
+
+    def animate(self, path: str | os.PathLike[str], **options: Any) -> Any:
+        """The positions one after another as one HTML file at path; options of `dalembert.view.animate`."""
+        one = state_rows(self.system, np.array([x.q for x in self.states]))
+        return animated(self.system, one, repr(self)[1:-1], path, options)
 
     def _columns(self) -> Columns:
         values = {name: np.asarray(x) for name, x in self.path.items()}

@@ -12,6 +12,7 @@ from dalembert import checks
 from dalembert.simulation.results.run import Run
 from dalembert.studies.estimated import Estimated, aligned
 from dalembert.studies.measured import Measured
+from dalembert.system.state import State
 from dalembert.system.system import System
 from dalembert.tables import Columns
 
@@ -80,6 +81,14 @@ class Fit(Estimated):
         if self.at_bound:
             said += f"; at a bound: {', '.join(self.at_bound)}"
         return said
+
+    def state(self, k: int = -1) -> State:
+        """State number k of the motion with the parameters found; the last by default."""
+        return self.run.state(k)
+
+    def animate(self, path: str | os.PathLike[str], **options: Any) -> Any:
+        """The motion with the parameters found as one HTML file at path; options of `dalembert.view.animate`."""
+        return self.run.animate(path, **options)
 
     def confidence(self, level: float = 0.95) -> dict[str, tuple[float, float]]:
         """Intervals (least, greatest) of the parameters by name, by Student's distribution; level: their probability.

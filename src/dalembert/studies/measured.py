@@ -58,7 +58,7 @@ def _column(x: Any, count: int, what: str) -> np.ndarray:
     """(count,) numbers, or NaN."""
     try:
         missing = np.isnan(np.asarray(x, dtype=float))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         missing = np.zeros(0, dtype=bool)
     if missing.shape != (count,):
         return checks.vector(x, count, what)  # says what is wrong with it

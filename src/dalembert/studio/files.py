@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from dalembert.studio.session import Session
 
 LARGEST = 8 << 20  # bytes of a file
-STATE = "dalembert state"
+STATE, SKETCH = "dalembert state", "dalembert sketch"
 
 
 class Files:
@@ -54,6 +54,9 @@ class Files:
             raise ArgumentError(f"'{name}' has {len(data)} bytes; the most that is read is {LARGEST}.")
         if name.lower().endswith(".json") and STATE.encode() in data[:400]:
             self._restore(data)
+            return
+        if name.lower().endswith(".json") and SKETCH.encode() in data[:400]:
+            self.session.drawing.restore(data)
             return
         with tempfile.TemporaryDirectory(prefix="dalembert-") as folder:
             path = Path(folder) / name
@@ -97,8 +100,12 @@ class Files:
 
     def save(self, job: Job, given: dict[str, Any]) -> None:
         """A file for the page to save: the state, the model, a live page, or the run as HTML or GIF."""
-        session, bench = self.session, self.session.bench
-        what = checks.choice(given.get("what"), ("state", "model", "html", "live", "gif"), "what")
+        session = self.session
+        what = checks.choice(given.get("what"), ("sketch", "state", "model", "html", "live", "gif"), "what")
+        if what == "sketch":
+            session.give("sketch.json", session.drawing.text().encode(), given.get("client"))
+            return
+        bench = session.bench
         name = re.sub(r"[^\w-]+", "_", bench.system.name) or "model"
         if what == "state":
             values = dict(zip(bench.system.p_names, bench.p.tolist()))

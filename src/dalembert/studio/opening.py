@@ -82,11 +82,12 @@ class Studio:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<studio of '{self.system.name}' at {self.url}>"
+        of = " without a mechanism" if self.session.is_empty else f" of '{self.system.name}'"
+        return f"<studio{of} at {self.url}>"
 
 
 def studio(
-    system: System,
+    system: System | None = None,
     run: Run | None = None,
     *,
     state: StateGiven | None = None,
@@ -104,9 +105,10 @@ def studio(
     elsewhere. Call it from a script, a notebook or an interpreter: it returns at once, and the studio stays open as
     long as the process lives, or until `close()`. Needs the extra `studio`.
 
-    system: a compiled `System`. run: a run of it to show. state: where to begin, a `State`, positions by name or an
-    array; default the start of the run, the state named "start", or assembled. time: s that are simulated. u: constant
-    inputs, p: parameters, by name. outputs: (name, function of the state) that Bode plots offer beside coordinates,
+    system: a compiled `System`; without one it begins with an empty stage, on which a linkage is sketched. run: a run
+    of it to show. state: where to begin, a `State`, positions by name or an array; default the start of the run, the
+    state named "start", or assembled. time: s that are simulated. u: constant inputs, p: parameters, by
+    name. outputs: (name, function of the state) that Bode plots offer beside coordinates,
     frames, multipliers and energies, as in `da.linearize`. port: to listen on, 0 for a free one. open: whether to show
     the page in the browser.
     source: the line of Python that makes the system, for "Show the Python".
@@ -116,13 +118,17 @@ def studio(
     ...     s.url.startswith("http://127.0.0.1:"), s
     (True, <studio of 'four-bar' at http://127.0.0.1:...>)
     """
+    checks.whole(port, "port", least=0, most=65535)
+    seconds = checks.number(time, "time", above=0.0)
+    if system is None:
+        if any(x is not None for x in (run, state, u, p)) or len(outputs):
+            raise ArgumentError("run, state, u, p or outputs belong to a system, and none was given; needed: system.")
+        return _shown(Session(None, Script(""), seconds), port, open)
     check_system(system)
     if run is not None and not isinstance(run, Run):
         raise ArgumentError(f"run is {checks.shown(run)}; needed: a Run, as da.simulate returns it.")
     if run is not None and run.system.layout is not system.layout and list(run.system.q_names) != list(system.q_names):
         raise ArgumentError(f"the run is one of '{run.system.name}', not of '{system.name}'.")
-    checks.whole(port, "port", least=0, most=65535)
-    seconds = checks.number(time, "time", above=0.0)
     if state is not None:
         state, u, p = system.resolve(state, u, p)
     given_p = system.parameter_vector(p if p is not None or run is None else run.p)
@@ -137,6 +143,11 @@ def studio(
     session = Session(Bench(system, x, given_p, inputs, more), script, seconds)
     if run is not None:
         session.runs.take(run, "A")
+    return _shown(session, port, open)
+
+
+def _shown(session: Session, port: int, open: bool) -> Studio:
+    """The studio of a session, served, and shown in the browser if it is to be."""
     try:
         made = Studio(session, Server(session, port))
     except DalembertError:

@@ -17,12 +17,14 @@ import numpy as np
 from dalembert.errors import ArgumentError, DalembertError
 from dalembert.studio.bench import Bench
 from dalembert.studio.dragging import Moved
+from dalembert.studio.drawing import Drawing
 from dalembert.studio.files import Files
 from dalembert.studio.hand import Hand
 from dalembert.studio.jobs import Job, Lane
 from dalembert.studio.messages import Message, packed, text
 from dalembert.studio.running import Live, Runs
 from dalembert.studio.script import Script
+from dalembert.studio.start import StartPage, start_page
 from dalembert.studio.studies import Studies
 from dalembert.studio.watching import Watching
 
@@ -33,23 +35,39 @@ Listener = Callable[[Message], None]
 class Session:
     """A bench with everything that can be done at it; `listen` to its events, `do` its commands."""
 
-    def __init__(self, bench: Bench, script: Script, time: float = 5.0):
-        """time: s that are simulated."""
-        self.bench, self.script = bench, script
+    def __init__(self, bench: Bench | None, script: Script, time: float = 5.0):
+        """bench: None begins with an empty stage. time: s that are simulated."""
+        self._bench, self.script = bench, script
         self.memory: dict[str, Message] = {}  # by kind: for pages that come later
         self.listeners: dict[int, Listener] = {}
         self._lock = threading.RLock()
         self._busy: dict[str, str] = {}
         self._drawn: dict[str, Any] = {}  # the scene that pages have
         self.hand, self.watching, self.runs, self.live = Hand(self), Watching(self), Runs(self), Live(self)
-        self.studies, self.files = Studies(self), Files(self)
+        self.studies, self.files, self.drawing = Studies(self), Files(self), Drawing(self)
+        self.start = StartPage(self)
         self.runs.time = time
-        parts = (self.hand, self.watching, self.runs, self.live, self.studies, self.files)
+        parts = (self.hand, self.watching, self.runs, self.live, self.studies, self.files, self.drawing, self.start)
         self.commands: dict[str, tuple[str, Any, str]] = {}
         for part in parts:
             self.commands |= part.commands()
         self.lanes = {name: Lane(name, self._status, self._failed) for name in LANES}
-        self.open(bench, script)
+        if bench is not None:
+            self.open(bench, script)
+        else:
+            self.tell(start_page(), keep="start")
+
+    @property
+    def bench(self) -> Bench:
+        """The mechanism on the bench."""
+        if self._bench is None:
+            raise ArgumentError("there is no mechanism yet; sketch one that can move, or open a file.")
+        return self._bench
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no mechanism is on the bench."""
+        return self._bench is None
 
     # --- pages --------------------------------------------------------------------------------------------------
 
@@ -132,19 +150,36 @@ class Session:
 
     # --- what is shown ------------------------------------------------------------------------------------------
 
-    def open(self, bench: Bench, script: Script) -> None:
-        """Put another mechanism on the bench."""
-        for name in ("run", "live"):
+    def clear(self) -> None:
+        """Take the mechanism from the bench."""
+        for name in ("run", "live", "look"):
             self.lanes[name].cancel()
         with self._lock:
-            self.bench, self.script = bench, script
-            self.memory.clear()
-            self.runs.kept.clear()
-            self.studies.model = self.studies.map = None
-            self.hand.branches = []
+            self._bench = None
+            self._forget()
+            self.tell({"event": "empty"})
+
+    def _forget(self) -> None:
+        """Forget what belongs to the mechanism on the bench; a sketch stays."""
+        self.memory = {k: m for k, m in self.memory.items() if k == "sketch"}
+        self.runs.kept.clear()
+        self.studies.model = self.studies.map = None
+        self.hand.branches = []
+
+    def open(self, bench: Bench, script: Script, sketched: bool = False) -> None:
+        """Put another mechanism on the bench; sketched: that of the sketch, which stays."""
+        for name in ("run", "live"):
+            self.lanes[name].cancel()
+        if not sketched:
+            self.drawing.end()
+        with self._lock:
+            self._bench, self.script = bench, script
+            self._forget()
+            if not sketched:
+                self.memory.pop("sketch", None)
             model = bench.describe()
             self._drawn = model["scene"]
-            self.tell({"event": "model", "time": self.runs.time, **model}, keep="model")
+            self.tell({"event": "model", "time": self.runs.time, "sketched": sketched, **model}, keep="model")
         self.show("open")
 
     def redraw(self, always: bool = False) -> None:

@@ -253,22 +253,28 @@ class System(ConstraintQuestions):
         rtol: float = 1e-9,
         atol: float = 1e-10,
         platforms: Sequence[str] | None = None,
+        version: str = "2.0",
+        kind: str = "co-simulation",
     ) -> Path:
-        """Write the mechanism as an FMU for co-simulation (FMI 2.0), with its sources; returns the file.
+        """Write the mechanism as an FMU, with its sources; returns the file.
 
-        Inside run the C of `export_c` and its adaptive steps, over singular positions too; docs/export_fmu.md has the
-        variables. Needs a C compiler, or the extra `export`, which brings one.
+        For co-simulation the C of `export_c` and its adaptive steps run inside, over singular positions too. For model
+        exchange another program's solver integrates independent coordinates, in charts that are changed at events;
+        docs/export_fmu.md has the variables. Needs a C compiler, or the extra `export`, which brings one.
 
         path: the file, which ends with .fmu; it is replaced. state: where it starts; by default the assembled neutral
         position. p: parameters, which the FMU has as fixed ones. name: its identifier; by default the mechanism's.
         frames: names whose poses are outputs. outputs: as in `linearize`, functions of q and v. rtol, atol: tolerances,
-        parameters of the FMU too. platforms: of "linux64", "win64", "darwin64"; default: this computer's.
+        parameters of the FMU too. platforms: of "linux64", "win64", "darwin64", for version 3.0 of
+        "x86_64-linux", "aarch64-linux", and so on with windows and darwin; default: this computer's. version: "2.0" or
+        "3.0" of FMI. kind: "co-simulation" or "model-exchange".
         """
         from dalembert.export.fmu import export_fmu
 
         return export_fmu(
-            self, path, state, p=p, name=name, frames=frames, outputs=outputs, rtol=rtol, atol=atol, platforms=platforms
-        )
+            self, path, state, p=p, name=name, frames=frames, outputs=outputs, rtol=rtol, atol=atol,
+            platforms=platforms, version=version, kind=kind,
+        )  # fmt: skip
 
     def __str__(self) -> str:
         return str(self.mechanism)

@@ -21,7 +21,7 @@ class TorchArrays:
         if not isinstance(x, torch.Tensor):
             try:
                 return torch.tensor(np.asarray(x, dtype=float))
-            except (TypeError, ValueError) as error:
+            except (TypeError, ValueError, OverflowError) as error:
                 raise ArgumentError(f"{what} is a {type(x).__name__}; needed: a tensor of numbers ({error}).") from None
         if x.dtype != torch.float64:
             raise ArgumentError(f"{what} is {x.dtype}; needed: torch.float64, as in {what}.double().")

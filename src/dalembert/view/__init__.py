@@ -8,12 +8,25 @@ from dalembert.view.gltf import export_gltf
 from dalembert.view.plots import plot
 from dalembert.view.scene import Scene, motion, scene
 from dalembert.view.snapshots import snapshot
+from dalembert.view.widget import show
 
 if TYPE_CHECKING:
     from dalembert.live.export import export_html
     from dalembert.studio.opening import Studio, studio
 
-__all__ = ["Scene", "Studio", "animate", "export_gltf", "export_html", "motion", "plot", "scene", "snapshot", "studio"]
+__all__ = [
+    "Scene",
+    "Studio",
+    "animate",
+    "export_gltf",
+    "export_html",
+    "motion",
+    "plot",
+    "scene",
+    "show",
+    "snapshot",
+    "studio",
+]
 
 #: names of packages that stand above the pictures, imported when they are first used
 _ABOVE = {"export_html": "live.export", "Studio": "studio.opening", "studio": "studio.opening"}

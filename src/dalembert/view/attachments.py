@@ -11,6 +11,7 @@ import numpy as np
 from dalembert.mechanism.body import Frame
 from dalembert.mechanism.constraints import Expressions, Loop, PointOn, Rod
 from dalembert.mechanism.contacts import Rope, SphereOnPlane, SphereOnSphere
+from dalembert.mechanism.forces import Bushing
 from dalembert.mechanism.forces.cable import Line as Taut
 from dalembert.mechanism.joints.joint import Joint
 from dalembert.protocols import Parameters
@@ -45,6 +46,7 @@ class Attachments:
     slid: list[SceneJoint] = field(default_factory=list)  # the points that stay on them
     floors: list[tuple[Place, Place, float]] = field(default_factory=list)  # planes, what touches them, its radius
     frames: list[Place] = field(default_factory=list)
+    rubber: list[Place] = field(default_factory=list)  # bushings
 
     def place(self, frame: Frame, name: str = "", turn: np.ndarray | None = None) -> Place:
         """A frame in numbers, turned to the axes of a joint."""
@@ -81,17 +83,17 @@ def attachments(system: System, p: Parameters = None) -> Attachments:
         elif isinstance(c, Expressions):
             for frame, radius, axis in c.wheels:
                 if not isinstance(radius, ca.SX) or radius.is_constant():
-                    place = s.place(frame)
-                    s.wheels.append((place, float(radius), axis))
-                    s.attach(place)
+                    _wheel(s, s.place(frame), float(radius), axis)
     for touch in system.layout.mechanism.contacts.values():
         _touch(s, touch)
     for force in system.description.forces:
         for frame, radius, axis in getattr(force, "wheels", ()):
             if not isinstance(radius, Scalar):
-                place = s.place(frame)
-                s.wheels.append((place, float(radius), axis))
-                s.attach(place)
+                _wheel(s, s.place(frame), float(radius), axis)
+        if isinstance(force, Bushing):
+            for frame in (force.a, force.b):
+                s.attach(s.place(frame))
+            s.rubber.append(s.place(force.b))
     lines = [force for force in system.description.forces if isinstance(force, Taut)]
     for force in lines:
         s.links.append(Link(LOOKS.get(force.kind, force.kind), force.name, tuple(s.place(f) for f in force.points)))
@@ -119,6 +121,16 @@ def _touch(s: Attachments, touch: Any) -> None:
         place = s.place(touch.frame, touch.name)
         r = _ball(s, place, touch.radius)
         s.floors.append((s.place(touch.plane, touch.name), place, r))
+
+
+def _wheel(s: Attachments, place: Place, radius: float, axis: int | None) -> None:
+    """A wheel, once where several elements share it."""
+    s.attach(place)
+    if not any(
+        at.body == place.body and known == axis and abs(r - radius) <= 1e-9 * radius and np.allclose(at.T.p, place.T.p)
+        for at, r, known in s.wheels
+    ):
+        s.wheels.append((place, radius, axis))
 
 
 def _ball(s: Attachments, place: Place, size: Any) -> float:

@@ -18,9 +18,10 @@ from dalembert.view.given import given_solids
 from dalembert.view.outlines import rounded
 from dalembert.view.plane import sight, turned
 from dalembert.view.poses import body_poses, place_on_body
+from dalembert.view.ropes import roads, ropes
 from dalembert.view.scene import COLORS, GROUND, Link, Place, Scene, SceneBody, SceneJoint, Solid
 
-STEEL, CLOSING, RAIL, FLOOR = "#d9dde2", "#c0392b", "#aeb4bd", "#9aa5b1"
+STEEL, CLOSING, RAIL, FLOOR, RUBBER = "#d9dde2", "#c0392b", "#aeb4bd", "#9aa5b1", "#30363d"
 EYES = ((35.0, 22.0), (-35.0, 22.0), (60.0, 22.0), (-60.0, 22.0))  # corners to look from
 LAYER = 1.2  # distance of the layers of a planar mechanism, of the thickness
 
@@ -304,6 +305,8 @@ def furnish(system: System, q: np.ndarray, traces: Sequence[Frame], p: Parameter
     poses = [found[body.name] for body in bodies]
     look = sight(system, found, lambda frame: place_on_body(system, frame, p))
     s = attachments(system, p)
+    first = {name: T[0] for name, T in found.items()}
+    s.links += [*ropes(system, s.index, first, p), *roads(system, s.index, first, p)]
     length, thickness = _sizes(s, poses)
     gravity = np.array([float(x) if is_number(x) else 0.0 for x in system.description.gravity])
     scene = Scene(
@@ -323,6 +326,9 @@ def furnish(system: System, q: np.ndarray, traces: Sequence[Frame], p: Parameter
     for j in s.joints:
         f.joint(j)
     f.ground()
+    for place in s.rubber:
+        if not f.given[place.body]:
+            f.add(place.body, Solid("sphere", (1.6 * f.r,), place.T, RUBBER))
     for wheel in s.wheels:
         if not f.given[wheel[0].body]:
             f.wheel(*wheel)

@@ -11,10 +11,13 @@ import numpy as np
 from dalembert import checks
 from dalembert.errors import ArgumentError, extra
 from dalembert.view.door import writing
+from dalembert.view.snapshots import draw_states
+from dalembert.view.swings import SWINGS, swing
 
 POINTS = 600  # times of a curve
 SETTLED = 6.0  # time constants of the slowest mode that a step response shows
-SWINGS = 10.0  # periods of one without damping
+PERIODS = 10.0  # periods of one without damping
+MODES = 9  # modes that are drawn
 GROWN = 4.0  # time constants of one that grows
 
 
@@ -29,7 +32,7 @@ def plot_model(
     """Matplotlib's figure of a linear model; see `LinearModel.plot`."""
     checks.choice(kind, tuple(KINDS), "kind")
     i, o = model._where(inputs, model.input_names, "input"), model._where(outputs, model.output_names, "output")
-    if kind != "poles" and not (len(i) and len(o)):
+    if kind not in ("poles", "shapes") and not (len(i) and len(o)):
         raise ArgumentError(
             f"a {kind} diagram needs an input and an output; the model has no {'out' if i else 'in'}put."
         )
@@ -77,7 +80,7 @@ def _shown(poles: np.ndarray) -> float:
     if len(decaying):
         end = SETTLED / decaying.min()
     elif len(swinging):
-        end = SWINGS * 2 * np.pi / swinging.min()
+        end = PERIODS * 2 * np.pi / swinging.min()
     return float(min(end, GROWN / growing.max()) if len(growing) else end)
 
 
@@ -145,6 +148,26 @@ def _poles(plt: Any, model: Any, i: list[int], o: list[int], w: np.ndarray) -> A
     return figure
 
 
+def _shapes(plt: Any, model: Any, i: list[int], o: list[int], w: np.ndarray) -> Any:
+    """A panel a mode: the mechanism at rest in full colour, the ends of the swing behind it."""
+    shown = model.modes[:MODES]
+    if not shown:
+        raise ArgumentError("the model has no states, and no modes to draw.")
+    wide = min(3, len(shown))
+    high = -(-len(shown) // wide)
+    figure, grid = plt.subplots(high, wide, squeeze=False, figsize=(4.2 * wide, 3.6 * high), layout="constrained")
+    op = model.operating
+    for axes, mode in zip(grid.ravel(), shown):
+        moving = swing(mode)
+        ends = [moving.q[k] for k in (len(moving.q) // SWINGS // 2, 0)]
+        draw_states(axes, op.system, [*ends, op.state.q], p=op.p, alphas=[0.25, 0.25, 1.0])
+        z = mode.eigenvalue
+        axes.set_title(f"{z.real:.3g} {'±' if z.imag else '+'} {abs(z.imag):.3g}j, {mode.frequency:.3g} Hz", fontsize=9)
+    for axes in grid.ravel()[len(shown) :]:
+        axes.axis("off")
+    return figure
+
+
 def _pair(model: Any, j: int, k: int) -> str:
     return f"{model.output_names[k]} / {model.input_names[j]}"
 
@@ -157,4 +180,4 @@ def _finish(*all_axes: Any, legend: Any) -> None:
 
 
 #: kind of a diagram: the function that draws it
-KINDS = {"bode": _bode, "nyquist": _nyquist, "step": _step, "poles": _poles}
+KINDS = {"bode": _bode, "nyquist": _nyquist, "step": _step, "poles": _poles, "shapes": _shapes}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from html import escape
+from io import StringIO
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -32,6 +33,20 @@ def html_of(system: System | Layout, states: Any, text: str, p: Parameters = Non
     except Exception:  # a picture is no reason for an answer to fail
         drawn = ""
     return f"{drawn}<pre>{escape(text)}</pre>"
+
+
+def svg_of(result: Any) -> str:
+    """The SVG of a result's own plot; "" where Matplotlib is missing or there is nothing to draw."""
+    try:
+        import matplotlib.pyplot as plt
+
+        figure, file = result.plot(), StringIO()
+        figure.savefig(file, format="svg")
+        plt.close(figure)  # notebooks show what is open once more
+        text = file.getvalue()
+        return text[text.index("<svg") :]
+    except Exception:  # as above
+        return ""
 
 
 def picture_of_neutral(system: System) -> str:

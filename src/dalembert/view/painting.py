@@ -126,7 +126,8 @@ class Painting:
         seen = self.shaded(poses, alpha)
         if shadow is not None:
             shades = [self.fallen(x, shadow)[:, :2] for x in seen.whole]
-            axes.add_collection(PolyCollection(shades, facecolors="0.85", edgecolors="0.85", lw=0.3, zorder=0.5))
+            grey = beside_background(axes, 0.15)
+            axes.add_collection(PolyCollection(shades, facecolors=grey, edgecolors=grey, lw=0.3, zorder=0.5))
         axes.add_collection(
             PolyCollection(seen.polygons, facecolors=seen.colors, edgecolors=seen.edges, linewidths=0.7, zorder=3)
         )
@@ -174,7 +175,7 @@ class Painting:
         lines = [[(x, height, z0), (x, height, z1)] for x in np.arange(x0, x1 + step / 2, step)]
         lines += [[(x0, height, z), (x1, height, z)] for z in np.arange(z0, z1 + step / 2, step)]
         seen = turned(np.array(lines), *self.eye)[..., :2]
-        axes.add_collection(LineCollection(list(seen), colors="0.9", linewidths=0.8, zorder=0))
+        axes.add_collection(LineCollection(list(seen), colors=beside_background(axes, 0.1), linewidths=0.8, zorder=0))
 
     def extent(self, poses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Least and greatest coordinates (3,) of all faces in the scene's axes, over poses (N, bodies, 7)."""
@@ -189,6 +190,14 @@ class Painting:
         """The paths of the traced frames over poses (N, bodies, 7)."""
         for k, place in enumerate(self.s.traces):
             axes.plot(*self.seen(path_of(poses, place))[:, :2].T, color=TRACES[k % len(TRACES)], lw=width, zorder=2)
+
+
+def beside_background(axes: Any, far: float) -> str:
+    """A grey so far from the background of some axes: darker on a bright one, brighter on a dark one."""
+    from matplotlib.colors import to_rgb
+
+    back = float(np.mean(to_rgb(axes.get_facecolor())))
+    return f"{back - far if back > 0.5 else back + far:.3f}"
 
 
 def path_of(poses: np.ndarray, place: Any) -> np.ndarray:

@@ -66,6 +66,8 @@ def on_linkage(method: str) -> Any:
     return call
 
 
+TWO = [(0.1, 0.2), (0.3, 0.4, 0.5)]  # points of the drawing
+THREE = [*TWO, (1.0, 2.0)]
 ADDING: dict[str, dict[str, Any]] = {
     "add_parameter": {"name": "new", "value": 0.5},
     "add_input": {"name": "new", "size": 2},
@@ -80,7 +82,7 @@ ADDING: dict[str, dict[str, Any]] = {
         "rotation": np.eye(3),
     },
     "add_points": {"points": {"new": (1.0, 2.0, 3.0)}, "parameters": ["new"], "unit": "mm"},
-    "add_frame": {"name": "new", "frame": "a", "at": (0.1, 0.2)},
+    "add_frame": {"name": "new", "frame": "a", "at": TWO[0]},
     "add_joint": {
         "name": "new",
         "joint": da.Universal("x", "y"),
@@ -96,10 +98,12 @@ ADDING: dict[str, dict[str, Any]] = {
     },
     "add_motor": {"name": "new", "joint": "A"},
     "add_joint_force": {"name": "new", "joint": "A", "value": law},
-    "add_wrench": {"name": "new", "frame": "tip", "force": (1.0, 0, 0), "moment": (0, 0, 1.0), "axes": "world"},
-    "add_bushing": {"name": "new", "a": "a", "b": "b", "stiffness": (1.0,) * 6, "damping": (0.1,) * 6},
-    "add_spring": {"name": "new", "a": "a", "b": "b", "stiffness": 10.0, "damping": 0.1, "rest_length": 0.1},
-    "add_damper": {"name": "new", "a": "a", "b": "b", "damping": 10.0},
+    "add_wrench": {
+        "name": "new", "frame": "a", "force": (1.0, 0, 0), "moment": (0, 0, 1.0), "axes": "world", "at": TWO[0],
+    },
+    "add_bushing": {"name": "new", "a": "a", "b": "b", "stiffness": (1.0,) * 6, "damping": (0.1,) * 6, "at": TWO[0]},
+    "add_spring": {"name": "new", "a": "a", "b": "b", "stiffness": 10.0, "damping": 0.1, "rest_length": 0.1, "at": TWO},
+    "add_damper": {"name": "new", "a": "a", "b": "b", "damping": 10.0, "at": TWO},
     "add_torsion_spring": {"name": "new", "coordinate": "A", "stiffness": 1.0, "damping": 0.1, "rest": 0.2},
     "add_elastic_coupling": {
         "name": "new", "coefficients": {"A": 1.0, "B": -2.0}, "stiffness": 1.0, "damping": 0.1, "offset": 0.1,
@@ -120,7 +124,7 @@ ADDING: dict[str, dict[str, Any]] = {
         "name": "new", "a": "A", "b": "B", "radii": (0.1, 0.2), "crossed": True, "offset": 0.1, "stiffness": 10.0,
         "damping": 0.1, "efficiency": 0.9, "creep": 0.1,
     },
-    "add_clutch": {"name": "new", "a": "A", "b": "B", "capacity": 2.0, "creep": 0.1},
+    "add_clutch": {"name": "new", "a": "A", "b": "B", "capacity": 2.0, "static": 3.0},
     "add_brake": {"name": "new", "coordinate": "A", "capacity": law, "creep": 0.1},
     "add_one_way_clutch": {"name": "new", "a": "A", "b": "B", "damping": 10.0},
     "add_dc_motor": {
@@ -130,15 +134,17 @@ ADDING: dict[str, dict[str, Any]] = {
     "add_muscle": {
         "name": "new", "points": ["a", "b", "c"], "strength": 100.0, "optimal_length": 0.3, "tendon": 0.1,
         "speed": 10.0,
+        "at": THREE,
     },
     "add_tyre": {
         "name": "new", "wheel": "c", "radius": 0.3, "stiffness": 1e5, "damping": 10.0,
         "longitudinal": (10.0, 1.6, 1.0, 0.5), "lateral": 5e4, "on": "ground", "axis": "y",
         "road": ([0.0, 1.0], [0.0, 0.1]), "slow": 0.1,
+        "at": (0.1, 0.2),
     },
-    "add_pulley_rope": {"name": "new", "path": ["a", "c", "ground"]},
-    "add_strut": {"name": "new", "a": "a", "b": "c", "length": 0.5, "restitution": 0.5},
-    "add_actuator": {"name": "new", "a": "a", "b": "tip", "limits": (-1.0, 2.0), "stroke": (0.1, 3.0)},
+    "add_pulley_rope": {"name": "new", "path": ["a", "c", "ground"], "at": THREE},
+    "add_strut": {"name": "new", "a": "a", "b": "c", "length": 0.5, "restitution": 0.5, "at": TWO},
+    "add_actuator": {"name": "new", "a": "a", "b": "b", "limits": (-1.0, 2.0), "stroke": (0.1, 3.0), "at": TWO},
     "add_servo": {
         "name": "new", "coordinate": "A", "stiffness": 1.0, "damping": 0.1, "rate": True, "limits": (-1.0, 2.0),
     },
@@ -148,24 +154,26 @@ ADDING: dict[str, dict[str, Any]] = {
     "merge_around": {
         "other": zoo.chain(2), "count": 3, "prefix": "leg {} ", "axis": "z", "at": "tip", "parameters": {},
     },
-    "add_cable": {"name": "new", "points": ["a", "b", "c"], "tension": 1.0},
-    "close_loop": {"name": "new", "joint": da.Revolute("z"), "a": "tip", "b": "ground"},
-    "add_rod": {"name": "new", "a": "a", "b": "c", "length": 1.0},
+    "add_cable": {"name": "new", "points": ["a", "b", "c"], "tension": 1.0, "at": THREE},
+    "close_loop": {"name": "new", "joint": da.Revolute("z"), "a": "b", "b": "ground", "at": TWO[0]},
+    "add_rod": {"name": "new", "a": "a", "b": "c", "length": 1.0, "at": TWO},
     "add_contact": {
         "name": "new", "frame": "a", "on": "c", "radius": 0.1, "restitution": 0.5, "friction": 0.2,
         "static_friction": 0.3,
+        "at": (0.1, 0.2),
     },
-    "add_rope": {"name": "new", "points": ["a", "c"], "length": 1.0, "restitution": 0.5},
-    "add_point_on_line": {"name": "new", "point": "tip", "line": "ground", "axis": "x"},
-    "add_point_in_plane": {"name": "new", "point": "tip", "plane": "ground", "normal": "y"},
+    "add_rope": {"name": "new", "points": ["a", "c"], "length": 1.0, "restitution": 0.5, "at": TWO},
+    "add_point_on_line": {"name": "new", "point": "b", "line": "ground", "axis": "x", "at": TWO[0]},
+    "add_point_in_plane": {"name": "new", "point": "b", "plane": "ground", "normal": "y", "at": TWO[0]},
     "add_coupling": {"name": "new", "coefficients": {"A": 1.0, "B": -2.0}, "offset": 0.1},
     "add_driver": {"name": "new", "coordinate": "A", "motion": motion},
-    "add_point_driver": {"name": "new", "frame": "c", "motion": motion3},
-    "add_rolling": {"name": "new", "wheel": "c", "radius": 0.3, "on": "ground", "axis": "y"},
+    "add_point_driver": {"name": "new", "frame": "c", "motion": motion3, "at": TWO[0]},
+    "add_rolling": {"name": "new", "wheel": "c", "radius": 0.3, "on": "ground", "axis": "y", "at": TWO[0]},
     "add_rolling_discs": {
         "name": "new", "a": "a", "radius_a": 0.3, "b": "c", "radius_b": 0.2, "axis": "z", "inside": False,
+        "at": TWO,
     },
-    "add_skate": {"name": "new", "frame": "c", "sideways": "y"},
+    "add_skate": {"name": "new", "frame": "c", "sideways": "y", "at": TWO[0]},
     "add_constraint": {"name": "new", "holonomic": law},
     "copy": {"name": "another"},
     "remove": {"name": "tip", "kind": "frame", "dependents": True},

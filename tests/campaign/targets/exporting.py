@@ -83,6 +83,7 @@ EXPORTING = {
         {
             "path": lambda: folder() / "linkage.fmu", "state": lambda: four_bar()[1], "p": None, "name": "linkage",
             "frames": ["coupler"], "outputs": ["A", "energy"], "rtol": 1e-9, "atol": 1e-10, "platforms": None,
+            "version": "3.0", "kind": "co-simulation",
         },
     ),
     "dalembert.view.export_html": Target(
@@ -106,6 +107,12 @@ EXPORTING = {
        for name in ("acceleration", "pose", "position", "rotation", "twist", "velocity")},
     "dalembert.Sweep.power": Target(on_sweep("power"), {"name": "A"}),
     "dalembert.Sweep.animate": Target(on_sweep("animate"), {"path": lambda: folder() / "sweep.html"}),
+    "dalembert.Workspace.position": Target(lambda **a: mapped().position(**a), {"frame": "coupler"}),
+    "dalembert.StaticForces.animate": Target(lambda **a: held().animate(**a), {"path": lambda: folder() / "held.html"}),
+    "dalembert.Ensemble.reactions": Target(lambda **a: many_runs().reactions(**a), {"joint": "A"}),
+    "dalembert.Ensemble.power": Target(lambda **a: many_runs().power(**a), {"name": "A", "kind": "joint"}),
+    "dalembert.Ensemble.state": Target(lambda **a: many_runs().state(**a), {"k": 0, "j": None}),
+    "dalembert.Sweep.save": Target(on_sweep("save"), {"path": lambda: folder() / "sweep.npz"}),
     "dalembert.Sweep.plot": Target(on_sweep("plot"), {"names": ["q"], "path": lambda: folder() / "sweep.png"}),
     "dalembert.Sweep.to_csv": Target(on_sweep("to_csv"), {"path": lambda: folder() / "sweep.csv"}),
     "dalembert.Ensemble.plot": Target(

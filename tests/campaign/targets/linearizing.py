@@ -65,6 +65,15 @@ SENSITIVITIES = {
     ),
     "dalembert.Fit.confidence": Target(lambda **a: fitted().confidence(**a), {"level": 0.9}),
     "dalembert.Fit.plot": Target(lambda **a: fitted().plot(**a), {"names": ["A"], "path": "fit.png"}),
+    "dalembert.study": Target(
+        da.study,
+        {
+            "system": lambda: pendulum()[0], "parameters": {"L": (0.9, 1.1)},
+            "results": lambda: {"end": lambda e: e["A"]},
+            "along": None, "states": {"A": 0.5}, "t": 0.1, "method": "latin", "n": 4, "seed": 1, "guess": None,
+            "speed": None, "options": {"workers": 1},
+        },
+    ),
     "dalembert.optimize": Target(
         da.optimize,
         {
@@ -203,6 +212,12 @@ LINEARIZING = {
         {"kind": "bode", "inputs": ["torque"], "outputs": ["A"], "omega": [1.0], "path": lambda: folder() / "g.png"},
     ),
     "dalembert.LinearModel.discretize": Target(on_model("discretize"), {"step": 0.01}),
+    "dalembert.LinearModel.reduce": Target(on_model("reduce"), {"states": 2}),
+    "dalembert.LinearModel.animate": Target(on_model("animate"), {"path": lambda: folder() / "mode.html", "mode": 0}),
+    "dalembert.LinearModel.save": Target(on_model("save"), {"path": lambda: folder() / "model.npz"}),
+    "dalembert.Regulator.save": Target(
+        lambda **a: da.lqr(model()).save(**a), {"path": lambda: folder() / "regulator.json"}
+    ),
     "dalembert.LinearModel.without": Target(on_model("without"), {"names": []}),
     "dalembert.LinearModel.deviation": Target(on_model("deviation"), CHARTED),
     "dalembert.LinearModel.motion": Target(on_model("motion"), {"x": [0.1, 0.2]}),

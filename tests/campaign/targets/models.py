@@ -234,6 +234,25 @@ def tables() -> Path:
     return path
 
 
+@cache
+def dataset() -> Path:
+    """A dataset of Adams."""
+    path = folder() / "model.adm"
+    path.write_text("title\nUNITS/SYSTEM=MKS\nPART/1, GROUND\nPART/2, MASS=1, CM=3\nMARKER/3, PART=2\nEND\n")
+    return path
+
+
+@cache
+def stage() -> Path:
+    """A stage of USD."""
+    path = folder() / "model.usda"
+    path.write_text(
+        '#usda 1.0\ndef Xform "a" (prepend apiSchemas = ["PhysicsRigidBodyAPI", "PhysicsMassAPI"])\n'
+        "{\n    float physics:mass = 1\n}\n"
+    )
+    return path
+
+
 STATE = {"state": state}
 SYSTEM = {"system": system, "state": state}
 FOUR_BAR = {"system": lambda: four_bar()[0], "state": lambda: four_bar()[1]}

@@ -7,7 +7,19 @@ from functools import cache
 from typing import Any
 
 import dalembert as da
-from targets.models import FOUR_BAR, Target, folder, four_bar, led_run, on_run, on_sprung_run, saved, tables
+from targets.models import (
+    FOUR_BAR,
+    Target,
+    dataset,
+    folder,
+    four_bar,
+    led_run,
+    on_run,
+    on_sprung_run,
+    saved,
+    stage,
+    tables,
+)
 
 
 @cache
@@ -114,4 +126,9 @@ SIMULATING = {
          "loops": None, "xacro": False},
     ),
     "dalembert.read_rbdl": Target(da.read_rbdl, {"path": tables, "strict": False, "constraints": "s"}),
+    "dalembert.read_adams": Target(da.read_adams, {"path": dataset, "strict": False, "merge_fixed": True}),
+    "dalembert.read_usd": Target(
+        da.read_usd,
+        {"path": stage, "strict": False, "base": "fixed", "merge_fixed": True, "folder": None, "stops": None},
+    ),
 }  # fmt: skip

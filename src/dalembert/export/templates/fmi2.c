@@ -1,130 +1,5 @@
-/* FMI 2.0 for co-simulation around the mechanism: adaptive steps between two communication points, inputs held. */
-#include "PREFIX.h"
 
-#include <math.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#if defined(_WIN32)
-#define EXPORT __declspec(dllexport)
-#elif defined(__GNUC__)
-#define EXPORT __attribute__((visibility("default")))
-#else
-#define EXPORT
-#endif
-
-typedef void *Component;
-typedef unsigned int Reference;
-typedef enum { OK, WARNING, DISCARD, ERROR, FATAL, PENDING } Status;
-typedef void (*Logger)(void *, const char *, Status, const char *, const char *, ...);
-typedef struct {
-    Logger logger;
-    void *(*allocate)(size_t, size_t);
-    void (*release)(void *);
-    void (*finished)(void *, Status);
-    void *environment;
-} Callbacks;
-
-typedef enum { MADE = 1, BEGINNING = 2, STEPPING = 4, ENDED = 8, FAILED = 16 } Mode;
-
-/* Everything that a run depends on: what is saved and restored. */
-typedef struct {
-    Mode mode;
-    mechanism_state x;
-    mechanism_parameters p;
-    double u[ROOM_NU];
-    double h, rtol, atol;
-    double margin, careful;
-} Memory;
-
-typedef struct {
-    Memory memory;
-    mechanism_work work;
-    Callbacks call;
-    int logging;
-    double parameters[ROOM_NP];
-    double qdot[MECHANISM_NQ], vdot[MECHANISM_NV], y[ROOM_NY], poses[ROOM_POSES];
-    double dq[MECHANISM_NQ], dv[MECHANISM_NV], du[ROOM_NU], dp[ROOM_NP], dvdot[MECHANISM_NV], dy[ROOM_NY];
-    char name[128];
-} Instance;
-
-/* places of the value references */
-enum {
-    AT_Q = 0,
-    AT_V = AT_Q + MECHANISM_NQ,
-    AT_A = AT_V + MECHANISM_NV,
-    AT_U = AT_A + MECHANISM_NV,
-    AT_P = AT_U + MECHANISM_NU,
-    AT_Y = AT_P + MECHANISM_NP,
-    AT_POSE = AT_Y + COUNT_Y,
-    AT_MARGIN = AT_POSE + COUNT_POSES,
-    AT_CAREFUL,
-    AT_RTOL,
-    AT_ATOL,
-    AT_END
-};
-
-static Status tell(const Instance *c, Status status, const char *text)
-{
-    if (c->call.logger != NULL && (status != OK || c->logging)) {
-        const char *category = (status == ERROR || status == FATAL) ? "logStatusError" : "logStatusWarning";
-        c->call.logger(c->call.environment, c->name, status, category, "%s", text);
-    }
-    return status;
-}
-
-/* Whether a call is allowed now; says so where it is not. */
-static int may(const Instance *c, int modes, const char *text)
-{
-    if (c == NULL) {
-        return 0;
-    }
-    if (((int)c->memory.mode & modes) == 0) {
-        (void)tell(c, ERROR, text);
-        return 0;
-    }
-    return 1;
-}
-
-static const char *sentence(mechanism_status status)
-{
-    switch (status) {
-    case MECHANISM_SINGULAR: return "the constraints are dependent here.";
-    case MECHANISM_NOT_CLOSED: return "no position was found that closes the loops; give a start that satisfies them.";
-    case MECHANISM_NOT_FINITE: return "a number is not finite: an input, a parameter, or a motion that runs away.";
-    case MECHANISM_MASS_SINGULAR: return "the mass matrix is not positive definite with these parameters.";
-    case MECHANISM_STEP_TOO_SMALL: return "the tolerance cannot be met: the motion runs away, or ends at a singular position.";
-    case MECHANISM_TOO_MANY_STEPS: return "too many steps for one communication step; it is too long, or the motion too fast.";
-    default: return "a call with a wrong argument.";
-    }
-}
-
-static void read_parameters(Instance *c)
-{
-    (void)c;
-GET_PARAMETERS
-}
-
-static void write_parameters(Instance *c)
-{
-    (void)c;
-SET_PARAMETERS
-}
-
-static void begin(Instance *c)
-{
-    Memory *m = &c->memory;
-    memset(m, 0, sizeof *m);
-    m->mode = MADE;
-    mechanism_defaults(&m->p);
-    mechanism_start(&m->x);
-    m->rtol = START_RTOL;
-    m->atol = START_ATOL;
-    m->margin = 1.0;
-    m->h = 0.0;
-    read_parameters(c);
-}
+/* --- FMI 2.0 ------------------------------------------------------------------------------------------------------- */
 
 EXPORT const char *fmi2GetTypesPlatform(void);
 EXPORT const char *fmi2GetVersion(void);
@@ -152,6 +27,18 @@ EXPORT Status fmi2SerializeFMUstate(Component, void *, char *, size_t);
 EXPORT Status fmi2DeSerializeFMUstate(Component, const char *, size_t, void **);
 EXPORT Status fmi2GetDirectionalDerivative(Component, const Reference *, size_t, const Reference *, size_t,
                                            const double *, double *);
+#if HAS_EXCHANGE
+EXPORT Status fmi2EnterEventMode(Component);
+EXPORT Status fmi2NewDiscreteStates(Component, EventInfo *);
+EXPORT Status fmi2EnterContinuousTimeMode(Component);
+EXPORT Status fmi2CompletedIntegratorStep(Component, int, int *, int *);
+EXPORT Status fmi2SetTime(Component, double);
+EXPORT Status fmi2SetContinuousStates(Component, const double *, size_t);
+EXPORT Status fmi2GetDerivatives(Component, double *, size_t);
+EXPORT Status fmi2GetEventIndicators(Component, double *, size_t);
+EXPORT Status fmi2GetContinuousStates(Component, double *, size_t);
+EXPORT Status fmi2GetNominalsOfContinuousStates(Component, double *, size_t);
+#else
 EXPORT Status fmi2SetRealInputDerivatives(Component, const Reference *, size_t, const int *, const double *);
 EXPORT Status fmi2GetRealOutputDerivatives(Component, const Reference *, size_t, const int *, double *);
 EXPORT Status fmi2DoStep(Component, double, double, int);
@@ -161,6 +48,7 @@ EXPORT Status fmi2GetRealStatus(Component, int, double *);
 EXPORT Status fmi2GetIntegerStatus(Component, int, int *);
 EXPORT Status fmi2GetBooleanStatus(Component, int, int *);
 EXPORT Status fmi2GetStringStatus(Component, int, const char **);
+#endif
 
 const char *fmi2GetTypesPlatform(void)
 {
@@ -187,43 +75,27 @@ Status fmi2SetDebugLogging(Component component, int on, size_t count, const char
 Component fmi2Instantiate(const char *name, int type, const char *guid, const char *resources, const Callbacks *call,
                           int visible, int logging)
 {
-    Instance *c = NULL;
     (void)resources;
     (void)visible;
     if (call == NULL || guid == NULL) {
         return NULL;
     }
-    if (type != 1 || strcmp(guid, "GUID") != 0) {
+    if (type != FMI2_TYPE || strcmp(guid, "GUID") != 0) {
         if (call->logger != NULL) {
             call->logger(call->environment, (name != NULL) ? name : "?", ERROR, "logStatusError", "%s",
-                         (type != 1) ? "this FMU is for co-simulation." : "the guid is that of another FMU.");
+                         (type != FMI2_TYPE) ? "this FMU is for KIND." : "the guid is that of another FMU.");
         }
         return NULL;
     }
-    c = (Instance *)((call->allocate != NULL) ? call->allocate(1, sizeof(Instance)) : calloc(1, sizeof(Instance)));
-    if (c == NULL) {
-        return NULL;
-    }
-    memset(c, 0, sizeof *c);
-    c->call = *call;
-    c->logging = logging;
-    if (name != NULL) {
-        strncpy(c->name, name, sizeof c->name - 1);
-    }
-    begin(c);
-    return c;
+    return make(name, call, logging);
 }
 
 void fmi2FreeInstance(Component component)
 {
     Instance *c = (Instance *)component;
-    if (c == NULL) {
-        return;
-    }
-    if (c->call.release != NULL) {
-        c->call.release(c);
-    } else {
-        free(c);
+    if (c != NULL) {
+        const Callbacks call = c->call;
+        release(&call, c);
     }
 }
 
@@ -233,15 +105,11 @@ Status fmi2SetupExperiment(Component component, int has_tolerance, double tolera
     Instance *c = (Instance *)component;
     (void)has_stop;
     (void)stop;
-    if (!may(c, (int)MADE, "fmi2SetupExperiment comes before the initialization.")) {
+    if (!may(c, (int)MADE, "fmi2SetupExperiment comes before the initialization.")
+        || use_tolerance(c, has_tolerance, tolerance) != OK) {
         return ERROR;
     }
-    if (has_tolerance && tolerance > 0.0) {
-        c->memory.rtol = tolerance;
-        c->memory.atol = 0.1 * tolerance;
-    }
-    c->memory.x.t = start;
-    return OK;
+    return use_start(c, start);
 }
 
 Status fmi2EnterInitializationMode(Component component)
@@ -257,28 +125,14 @@ Status fmi2EnterInitializationMode(Component component)
 Status fmi2ExitInitializationMode(Component component)
 {
     Instance *c = (Instance *)component;
-    mechanism_status status = MECHANISM_OK;
-    if (!may(c, (int)BEGINNING, "fmi2ExitInitializationMode comes after fmi2EnterInitializationMode.")) {
-        return ERROR;
-    }
-#if HAS_LANDING
-    status = mechanism_project(&c->memory.x, &c->memory.p, &c->work);
-#endif
-    if (status == MECHANISM_OK) {
-        status = mechanism_derivative(&c->memory.x, c->memory.u, &c->memory.p, c->qdot, c->vdot, &c->work);
-    }
-    if (status != MECHANISM_OK) {
-        return tell(c, ERROR, sentence(status));
-    }
-    c->memory.margin = (double)c->work.margin;
-    c->memory.mode = STEPPING;
-    return OK;
+    return may(c, (int)BEGINNING, "fmi2ExitInitializationMode comes after fmi2EnterInitializationMode.") ? begun(c)
+                                                                                                         : ERROR;
 }
 
 Status fmi2Terminate(Component component)
 {
     Instance *c = (Instance *)component;
-    if (!may(c, (int)STEPPING, "fmi2Terminate ends a run; there is none.")) {
+    if (!may(c, (int)STEPPING | (int)EVENT, "fmi2Terminate ends a run; there is none.")) {
         return ERROR;
     }
     c->memory.mode = ENDED;
@@ -295,104 +149,14 @@ Status fmi2Reset(Component component)
     return OK;
 }
 
-/* Accelerations, outputs and poses at the state, as far as values are wanted. */
-static Status evaluate(Instance *c, const Reference *references, size_t count)
-{
-    int rates = 0, more = 0;
-    for (size_t k = 0; k < count; ++k) {
-        rates |= references[k] >= AT_A && references[k] < AT_U;
-        more |= references[k] >= AT_Y && references[k] < AT_MARGIN;
-    }
-    if (rates) {
-        const mechanism_status status =
-            mechanism_derivative(&c->memory.x, c->memory.u, &c->memory.p, c->qdot, c->vdot, &c->work);
-        if (status != MECHANISM_OK) {
-            return tell(c, ERROR, sentence(status));
-        }
-    }
-    (void)more;
-#if HAS_OUTPUTS
-    if (more) {
-        mechanism_outputs(&c->memory.x, c->memory.u, &c->memory.p, c->y, &c->work);
-    }
-#endif
-#if HAS_FRAMES
-    if (more) {
-        mechanism_poses(&c->memory.x, &c->memory.p, c->poses, &c->work);
-    }
-#endif
-    return OK;
-}
-
 Status fmi2GetReal(Component component, const Reference *references, size_t count, double *values)
 {
-    Instance *c = (Instance *)component;
-    if (!may(c, (int)MADE | (int)BEGINNING | (int)STEPPING | (int)ENDED | (int)FAILED, "no values now.")
-        || (count > 0 && (references == NULL || values == NULL))) {
-        return ERROR;
-    }
-    if (evaluate(c, references, count) != OK) {
-        return ERROR;
-    }
-    for (size_t k = 0; k < count; ++k) {
-        const int r = (int)references[k];
-        if (references[k] >= AT_END) {
-            return tell(c, ERROR, "a value reference is unknown.");
-        }
-        if (r < AT_V) {
-            values[k] = c->memory.x.q[r - AT_Q];
-        } else if (r < AT_A) {
-            values[k] = c->memory.x.v[r - AT_V];
-        } else if (r < AT_U) {
-            values[k] = c->vdot[r - AT_A];
-        } else if (r < AT_P) {
-            values[k] = c->memory.u[r - AT_U];
-        } else if (r < AT_Y) {
-            values[k] = c->parameters[r - AT_P];
-        } else if (r < AT_POSE) {
-            values[k] = c->y[r - AT_Y];
-        } else if (r < AT_MARGIN) {
-            values[k] = c->poses[r - AT_POSE];
-        } else {
-            values[k] = (r == AT_MARGIN) ? c->memory.margin
-                      : (r == AT_CAREFUL) ? c->memory.careful
-                      : (r == AT_RTOL) ? c->memory.rtol : c->memory.atol;
-        }
-    }
-    return OK;
+    return get_values((Instance *)component, references, count, values);
 }
 
 Status fmi2SetReal(Component component, const Reference *references, size_t count, const double *values)
 {
-    Instance *c = (Instance *)component;
-    if (!may(c, (int)MADE | (int)BEGINNING | (int)STEPPING, "values are set before and between steps.")
-        || (count > 0 && (references == NULL || values == NULL))) {
-        return ERROR;
-    }
-    for (size_t k = 0; k < count; ++k) {
-        const int r = (int)references[k];
-        const int early = c->memory.mode != STEPPING;
-        if (!((values[k] - values[k]) == 0.0)) {
-            return tell(c, ERROR, "a value is not finite.");
-        }
-        if (references[k] >= AT_U && references[k] < AT_P) {
-            c->memory.u[r - AT_U] = values[k];
-        } else if (early && references[k] < AT_V) {
-            c->memory.x.q[r - AT_Q] = values[k];
-        } else if (early && references[k] < AT_A) {
-            c->memory.x.v[r - AT_V] = values[k];
-        } else if (early && references[k] >= AT_P && references[k] < AT_Y) {
-            c->parameters[r - AT_P] = values[k];
-        } else if (early && r == AT_RTOL && values[k] > 0.0) {
-            c->memory.rtol = values[k];
-        } else if (early && r == AT_ATOL && values[k] > 0.0) {
-            c->memory.atol = values[k];
-        } else {
-            return tell(c, ERROR, early ? "this value is not to be set." : "only inputs are set between steps.");
-        }
-    }
-    write_parameters(c);
-    return OK;
+    return set_values((Instance *)component, references, count, values);
 }
 
 /* There are no numbers of other kinds. */
@@ -410,141 +174,115 @@ NONE(fmi2SetInteger, const int *)
 NONE(fmi2SetBoolean, const int *)
 NONE(fmi2SetString, const char *const *)
 
-static void *new_memory(const Instance *c)
-{
-    return (c->call.allocate != NULL) ? c->call.allocate(1, sizeof(Memory)) : calloc(1, sizeof(Memory));
-}
-
 Status fmi2GetFMUstate(Component component, void **state)
 {
-    Instance *c = (Instance *)component;
-    if (c == NULL || state == NULL) {
-        return ERROR;
-    }
-    if (*state == NULL) {
-        *state = new_memory(c);
-    }
-    if (*state == NULL) {
-        return tell(c, ERROR, "there is no memory for a state.");
-    }
-    memcpy(*state, &c->memory, sizeof(Memory));
-    return OK;
+    return get_memory((Instance *)component, state);
 }
 
 Status fmi2SetFMUstate(Component component, void *state)
 {
-    Instance *c = (Instance *)component;
-    if (c == NULL || state == NULL) {
-        return ERROR;
-    }
-    memcpy(&c->memory, state, sizeof(Memory));
-    read_parameters(c);
-    return OK;
+    return set_memory((Instance *)component, state);
 }
 
 Status fmi2FreeFMUstate(Component component, void **state)
 {
-    Instance *c = (Instance *)component;
-    if (c == NULL || state == NULL) {
-        return ERROR;
-    }
-    if (*state != NULL) {
-        if (c->call.release != NULL) {
-            c->call.release(*state);
-        } else {
-            free(*state);
-        }
-        *state = NULL;
-    }
-    return OK;
+    return free_memory((Instance *)component, state);
 }
 
 Status fmi2SerializedFMUstateSize(Component component, void *state, size_t *size)
 {
-    if (component == NULL || state == NULL || size == NULL) {
-        return ERROR;
-    }
-    *size = sizeof(Memory);
-    return OK;
+    return memory_size((Instance *)component, state, size);
 }
 
 Status fmi2SerializeFMUstate(Component component, void *state, char *bytes, size_t size)
 {
-    if (component == NULL || state == NULL || bytes == NULL || size < sizeof(Memory)) {
-        return ERROR;
-    }
-    memcpy(bytes, state, sizeof(Memory));
-    return OK;
+    return write_memory((Instance *)component, state, bytes, size);
 }
 
 Status fmi2DeSerializeFMUstate(Component component, const char *bytes, size_t size, void **state)
 {
-    Instance *c = (Instance *)component;
-    Memory read;
-    if (c == NULL || bytes == NULL || state == NULL || size != sizeof(Memory)) {
-        return (c != NULL) ? tell(c, ERROR, "these bytes are no state of this FMU.") : ERROR;
-    }
-    memcpy(&read, bytes, sizeof(Memory));
-    if (read.mode != MADE && read.mode != BEGINNING && read.mode != STEPPING && read.mode != ENDED) {
-        return tell(c, ERROR, "these bytes are no state of this FMU.");
-    }
-    if (*state == NULL) {
-        *state = new_memory(c);
-    }
-    if (*state == NULL) {
-        return tell(c, ERROR, "there is no memory for a state.");
-    }
-    memcpy(*state, &read, sizeof(Memory));
-    return OK;
+    return read_memory((Instance *)component, bytes, size, state);
 }
 
 Status fmi2GetDirectionalDerivative(Component component, const Reference *unknown, size_t unknowns,
                                     const Reference *known, size_t knowns, const double *seed, double *values)
 {
-    Instance *c = (Instance *)component;
-    if (!may(c, (int)BEGINNING | (int)STEPPING, "derivatives are there from the initialization on.")
-        || (knowns > 0 && (known == NULL || seed == NULL)) || (unknowns > 0 && (unknown == NULL || values == NULL))) {
+#if HAS_DIRECTIONAL
+    return forward_derivative((Instance *)component, unknown, unknowns, known, knowns, seed, values);
+#else
+    (void)component;
+    (void)unknown;
+    (void)unknowns;
+    (void)known;
+    (void)knowns;
+    (void)seed;
+    (void)values;
+    return ERROR;
+#endif
+}
+#if HAS_EXCHANGE
+
+Status fmi2EnterEventMode(Component component)
+{
+    return enter_event_mode((Instance *)component);
+}
+
+Status fmi2NewDiscreteStates(Component component, EventInfo *info)
+{
+    int changed = 0;
+    if (info == NULL || new_chart((Instance *)component, &changed) != OK) {
         return ERROR;
     }
-    memset(c->dq, 0, sizeof c->dq);
-    memset(c->dv, 0, sizeof c->dv);
-    memset(c->du, 0, sizeof c->du);
-    memset(c->dp, 0, sizeof c->dp);
-    for (size_t k = 0; k < knowns; ++k) {
-        const int r = (int)known[k];
-        if (known[k] < AT_V) {
-            c->dq[r - AT_Q] += seed[k];
-        } else if (known[k] < AT_A) {
-            c->dv[r - AT_V] += seed[k];
-        } else if (known[k] >= AT_U && known[k] < AT_P) {
-            c->du[r - AT_U] += seed[k];
-        } else if (known[k] >= AT_P && known[k] < AT_Y) {
-            c->dp[r - AT_P] += seed[k];
-        } else {
-            return tell(c, ERROR, "derivatives are by coordinates, velocities, inputs and parameters.");
-        }
-    }
-    const mechanism_status status = mechanism_directional(&c->memory.x, c->memory.u, &c->memory.p, c->dq, c->dv, c->du,
-                                                          c->dp, c->dvdot, c->dy, &c->work);
-    if (status != MECHANISM_OK) {
-        return tell(c, ERROR, sentence(status));
-    }
-    for (size_t k = 0; k < unknowns; ++k) {
-        const int r = (int)unknown[k];
-        if (unknown[k] < AT_V) {
-            values[k] = c->dq[r - AT_Q];
-        } else if (unknown[k] < AT_A) {
-            values[k] = c->dv[r - AT_V];
-        } else if (unknown[k] < AT_U) {
-            values[k] = c->dvdot[r - AT_A];
-        } else if (unknown[k] >= AT_Y && unknown[k] < AT_POSE) {
-            values[k] = c->dy[r - AT_Y];
-        } else {
-            return tell(c, ERROR, "derivatives are of coordinates, velocities, accelerations and outputs.");
-        }
-    }
+    memset(info, 0, sizeof *info);
+    info->values_changed = changed;
     return OK;
 }
+
+Status fmi2EnterContinuousTimeMode(Component component)
+{
+    return enter_continuous_mode((Instance *)component);
+}
+
+Status fmi2CompletedIntegratorStep(Component component, int never_back, int *enter_event, int *terminate)
+{
+    (void)never_back;
+    if (enter_event == NULL || terminate == NULL) {
+        return ERROR;
+    }
+    *terminate = 0;
+    return stepped((Instance *)component, enter_event);
+}
+
+Status fmi2SetTime(Component component, double time)
+{
+    return set_time((Instance *)component, time);
+}
+
+Status fmi2SetContinuousStates(Component component, const double *states, size_t count)
+{
+    return set_states((Instance *)component, states, count);
+}
+
+Status fmi2GetDerivatives(Component component, double *derivatives, size_t count)
+{
+    return get_slopes((Instance *)component, derivatives, count);
+}
+
+Status fmi2GetEventIndicators(Component component, double *indicators, size_t count)
+{
+    return get_indicators((Instance *)component, indicators, count);
+}
+
+Status fmi2GetContinuousStates(Component component, double *states, size_t count)
+{
+    return get_states((Instance *)component, states, count);
+}
+
+Status fmi2GetNominalsOfContinuousStates(Component component, double *nominals, size_t count)
+{
+    return get_nominals((Instance *)component, nominals, count);
+}
+#else
 
 Status fmi2SetRealInputDerivatives(Component component, const Reference *references, size_t count, const int *orders,
                                    const double *values)
@@ -566,39 +304,8 @@ Status fmi2GetRealOutputDerivatives(Component component, const Reference *refere
 
 Status fmi2DoStep(Component component, double now, double step, int no_return)
 {
-    Instance *c = (Instance *)component;
     (void)no_return;
-    if (!may(c, (int)STEPPING, "fmi2DoStep comes after the initialization and before the end.")) {
-        return ERROR;
-    }
-    Memory *m = &c->memory;
-    if (!(step >= 0.0) || !((step - step) == 0.0)) {
-        return tell(c, ERROR, "the communication step is negative or not finite.");
-    }
-    if (!(fabs(now - m->x.t) <= 1e-9 * (1.0 + fabs(m->x.t)))) {
-        return tell(c, ERROR, "the communication point is not where the last step ended.");
-    }
-    if (!(m->h > 0.0)) {
-        m->h = (step > 0.0 && step < 1e-3) ? step : 1e-3;
-    }
-    const double end = now + step;
-    if (!(end > m->x.t)) {
-        return OK;
-    }
-    const mechanism_status status =
-        mechanism_advance(&m->x, m->u, &m->p, &m->h, end, m->rtol, m->atol, MOST_STEPS, &c->work);
-    m->margin = (double)c->work.margin;
-    if (status != MECHANISM_OK) {
-        m->mode = FAILED;
-        return tell(c, ERROR, sentence(status));
-    }
-    if (c->work.careful > 0) {
-        m->careful += 1.0;
-        if (c->logging) {
-            (void)tell(c, WARNING, "a careful step beside a singular position, straight on; the output 'margin' tells how near.");
-        }
-    }
-    return OK;
+    return do_step((Instance *)component, now, step);
 }
 
 Status fmi2CancelStep(Component component)
@@ -650,3 +357,4 @@ Status fmi2GetStringStatus(Component component, int kind, const char **value)
     (void)value;
     return DISCARD;
 }
+#endif

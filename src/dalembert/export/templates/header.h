@@ -76,11 +76,26 @@ typedef struct {
     mechanism_real second_diagonal[ROOM], second_tau[ROOM], second_left_head[ROOM], second_left_tau[ROOM];
     int second_order[ROOM], held[ROOM_NU];
 #endif
+#if HAS_DIRECTIONAL
+    mechanism_real gradient[MECHANISM_GRADIENT];
+#endif
 #if HAS_TASK
     mechanism_real task[ROOM_TASK * MECHANISM_NV];
 #endif
 } mechanism_work;
 
+#if HAS_EXCHANGE
+/* Independent coordinates around a base position, see mechanism_make_chart. */
+typedef struct {
+    mechanism_real q[MECHANISM_NQ], at;
+    mechanism_real tangent[MECHANISM_NV * MECHANISM_NV], dual[MECHANISM_NV * MECHANISM_NV];
+    mechanism_real normal[MECHANISM_NV * MECHANISM_NV], scale[MECHANISM_NV];
+    mechanism_real motion[MECHANISM_NV * MECHANISM_NV], motion_dual[MECHANISM_NV * MECHANISM_NV];
+    mechanism_real motion_normal[MECHANISM_NV * MECHANISM_NV], motion_scale[MECHANISM_NV];
+    mechanism_real place[MECHANISM_NV], speed[MECHANISM_NV], v[MECHANISM_NV], bend[MECHANISM_NV];
+} mechanism_chart;
+
+#endif
 /* The parameters, and the state, that the mechanism was exported with. */
 void mechanism_defaults(mechanism_parameters *p);
 void mechanism_start(mechanism_state *x);
@@ -176,6 +191,30 @@ mechanism_status mechanism_directional(const mechanism_state *x, const mechanism
                                        const mechanism_parameters *p, const mechanism_real *dq,
                                        const mechanism_real *dv, const mechanism_real *du, const mechanism_real *dp,
                                        mechanism_real *dvdot, mechanism_real *dy, mechanism_work *work);
+
+/* Gradients of v' . wvdot + y . wy, which are added to dq, dv, du and dp. */
+mechanism_status mechanism_adjoint(const mechanism_state *x, const mechanism_real *u, const mechanism_parameters *p,
+                                   const mechanism_real *wvdot, const mechanism_real *wy, mechanism_real *dq,
+                                   mechanism_real *dv, mechanism_real *du, mechanism_real *dp, mechanism_work *work);
+#endif
+#if HAS_EXCHANGE
+
+/* Independent coordinates and velocities (states: FREE_Q + FREE_V numbers) around a state on the constraints; SINGULAR
+   where the constraints are dependent. */
+mechanism_status mechanism_make_chart(const mechanism_state *x, const mechanism_real *u, const mechanism_parameters *p,
+                                      mechanism_chart *chart, mechanism_real *states, mechanism_work *work);
+
+/* The state of the mechanism, and the derivatives of the states, at a time; the chart keeps where that was, from where
+   the next position is looked for. */
+mechanism_status mechanism_chart_rates(mechanism_chart *chart, const mechanism_real *states, const mechanism_real *u,
+                                       const mechanism_parameters *p, mechanism_real t, mechanism_state *x,
+                                       mechanism_real *rates, mechanism_work *work);
+
+/* What is left of the chart at x: 1 at its base, 0 where the constraints are as steep as the chart can bear; and whether
+   another one is due, which beside a singular position is never. */
+mechanism_status mechanism_chart_room(const mechanism_chart *chart, const mechanism_state *x, const mechanism_real *u,
+                                      const mechanism_parameters *p, mechanism_real *room, int *leave,
+                                      mechanism_work *work);
 #endif
 #if HAS_LAWS
 

@@ -48,4 +48,25 @@ mechanism_status mechanism_directional(const mechanism_state *x, const real *u, 
     kernel_directional(x->q, x->v, u, p, x->t, dq, dv, du, dp, dvdot, dy, work->kernel);
     return all_finite(dvdot, MECHANISM_NV) ? MECHANISM_OK : MECHANISM_NOT_FINITE;
 }
+
+mechanism_status mechanism_adjoint(const mechanism_state *x, const real *u, const mechanism_parameters *p,
+                                   const real *wvdot, const real *wy, real *dq, real *dv, real *du, real *dp,
+                                   mechanism_work *work)
+{
+    real *gradient = work->gradient;
+    kernel_adjoint(x->q, x->v, u, p, x->t, wvdot, wy, gradient, work->kernel);
+    add(NUMBER(1.0), gradient, dq, 0, MECHANISM_NQ);
+    add(NUMBER(1.0), gradient + MECHANISM_NQ, dv, 0, MECHANISM_NV);
+#if HAS_INPUTS
+    add(NUMBER(1.0), gradient + MECHANISM_NQ + MECHANISM_NV, du, 0, MECHANISM_NU);
+#else
+    (void)du;
+#endif
+#if HAS_PARAMETERS
+    add(NUMBER(1.0), gradient + MECHANISM_NQ + MECHANISM_NV + MECHANISM_NU, dp, 0, MECHANISM_NP);
+#else
+    (void)dp;
+#endif
+    return all_finite(gradient, MECHANISM_GRADIENT) ? MECHANISM_OK : MECHANISM_NOT_FINITE;
+}
 #endif

@@ -42,17 +42,18 @@ static int begin_chart(const real *x, const real *u, const mechanism_parameters 
     return MECHANISM_OK;
 }
 
-/* step <- N mu with A N mu = -right, of `count` rows; right is that of all rows. Notes the margin. */
-static void along_normals(const real *right, int count, const int *rows, mechanism_work *work)
+/* step <- N mu with A N mu = -right, of `count` rows; right is that of all rows. N: r normals, one after another; mu is
+   left in work->y. */
+static void along_normals(const real *right, int count, const int *rows, const real *normal, int r,
+                          mechanism_work *work)
 {
     factors f;
-    const int r = work->normals;
     first_factors(&f, count, r, work->crossed, work);
     for (int i = 0; i < count; ++i) {
         const int from = (rows == NULL) ? i : rows[i];
         for (int k = 0; k < r; ++k) {
             work->crossed[i * r + k] =
-                inner(work->A + from * MECHANISM_NV, work->normal + k * MECHANISM_NV, 0, MECHANISM_NV) / usual[from];
+                inner(work->A + from * MECHANISM_NV, normal + k * MECHANISM_NV, 0, MECHANISM_NV) / usual[from];
         }
         work->right[i] = -right[from] / usual[from];
     }
@@ -62,7 +63,7 @@ static void along_normals(const real *right, int count, const int *rows, mechani
     from_basis(&f, work->y);
     clear(work->step, 0, MECHANISM_NV);
     for (int k = 0; k < r; ++k) {
-        add(work->y[k], work->normal + k * MECHANISM_NV, work->step, 0, MECHANISM_NV);
+        add(work->y[k], normal + k * MECHANISM_NV, work->step, 0, MECHANISM_NV);
     }
 }
 
@@ -75,7 +76,7 @@ static int land_in_chart(real *x, const real *u, const mechanism_parameters *p, 
     for (int i = 0; i < PROJECTIONS; ++i) {
         kernel_equations(x, v, u, p, t, work->M, work->f, work->A, work->gamma, work->phi, work->speed, work->kernel);
         work->residual = largest(work->phi, MECHANISM_ROWS);
-        along_normals(work->phi, MECHANISM_HOLONOMIC, holonomic, work);
+        along_normals(work->phi, MECHANISM_HOLONOMIC, holonomic, work->normal, work->normals, work);
         const real moved = largest(work->step, MECHANISM_NV);
         if (!FINITE(moved) || moved > RUNAWAY) {
             return MECHANISM_NOT_CLOSED;
@@ -92,7 +93,7 @@ static int land_in_chart(real *x, const real *u, const mechanism_parameters *p, 
     }
 #endif
     kernel_equations(x, v, u, p, t, work->M, work->f, work->A, work->gamma, work->phi, work->speed, work->kernel);
-    along_normals(work->speed, MECHANISM_ROWS, NULL, work);
+    along_normals(work->speed, MECHANISM_ROWS, NULL, work->normal, work->normals, work);
     add(NUMBER(1.0), work->step, v, 0, MECHANISM_NV);
     return all_finite(x, WIDTH) ? MECHANISM_OK : MECHANISM_NOT_FINITE;
 }

@@ -7,11 +7,11 @@ from typing import Any
 from dalembert.formats.model import vocabulary as words
 from dalembert.formats.model.cursor import Node
 from dalembert.formats.model.forces import coefficients, given, kind_of, local, places
-from dalembert.formats.model.places import axis, joint_of, place, point_on_axis
+from dalembert.formats.model.places import axis_or_points, drawn, joint_of, pictured, place, point_on_axis, stations
 from dalembert.formats.model.scope import MOTION, NUMBERS, POSITION, STATE, Scope
-from dalembert.mechanism.machinery import Pulley
 from dalembert.mechanism.mechanism import Mechanism
 from dalembert.mechanism.motions import ENDS, Table
+from dalembert.mechanism.wheels import picture
 
 
 def add_constraint(m: Mechanism, name: str, node: Node, outer: Scope) -> None:
@@ -29,29 +29,39 @@ def add_constraint(m: Mechanism, name: str, node: Node, outer: Scope) -> None:
 
 def _loop(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
     joint = joint_of(node.child("joint").text(), node, scope)
-    m.close_loop(name, joint, *places(node.child("between"), scope, 2), at=point_on_axis(node, scope))
+    m.close_loop(
+        name, joint, *places(node.child("between"), scope, 2), at=drawn(node, scope) or point_on_axis(node, scope)
+    )
 
 
 def _rod(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
     length = node.get("length")
-    m.add_rod(name, *places(node.child("between"), scope, 2), length=None if length is None else scope.value(length))
+    m.add_rod(
+        name,
+        *places(node.child("between"), scope, 2),
+        length=None if length is None else scope.value(length),
+        at=drawn(node, scope, several=True),
+    )
 
 
 def _point_on_line(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
     along = node.get("axis")
     point, line = (place(node.child(key), scope) for key in ("point", "line"))
-    m.add_point_on_line(name, point, line, "x" if along is None else axis(along, scope))
+    n = "x" if along is None else axis_or_points(along, scope)[0]
+    m.add_point_on_line(name, point, line, n, at=drawn(node, scope))
 
 
 def _point_in_plane(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
     normal = node.get("normal")
     point, plane = (place(node.child(key), scope) for key in ("point", "plane"))
-    m.add_point_in_plane(name, point, plane, "z" if normal is None else axis(normal, scope))
+    n = "z" if normal is None else axis_or_points(normal, scope)[0]
+    m.add_point_in_plane(name, point, plane, n, at=drawn(node, scope))
 
 
 def _coupling(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
     offset = node.get("offset")
     m.add_coupling(name, coefficients(node, scope), 0.0 if offset is None else scope.value(offset))
+    picture(m.constraints, name, *pictured(node, scope))
 
 
 def _geared(method: str, *coordinates: str) -> Any:
@@ -81,7 +91,7 @@ def _driver(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
 def _point_driver(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
     motion = node.child("motion")
     law = _table(motion) if isinstance(motion.value, dict) else scope.law(motion.items(3), MOTION)
-    m.add_point_driver(name, place(node.child("frame"), scope), law)
+    m.add_point_driver(name, place(node.child("frame"), scope), law, at=drawn(node, scope))
 
 
 def _table(node: Node) -> Table:
@@ -101,6 +111,7 @@ def _rolling(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
         radius=scope.value(node.child("radius")),
         on=None if on is None else place(on, scope),
         axis=None if about is None else about.choice("xyz"),
+        at=drawn(node, scope),
     )
 
 
@@ -114,32 +125,19 @@ def _rolling_discs(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
         scope.value(node.child("radius_b")),
         axis="z" if about is None else about.choice("xyz"),
         inside=False if inside is None else inside.flag(),
+        at=drawn(node, scope, several=True),
     )
 
 
 def _pulley_rope(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
-    path: list[Any] = []
-    for x in node.child("path").items():
-        if not isinstance(x.value, dict) or "pulley" not in x.value:
-            path.append(place(x, scope))
-            continue
-        x.keys(words.PULLEY, "a pulley")
-        about, turn = x.get("axis"), x.get("turn")
-        with x.here():
-            path.append(
-                Pulley(
-                    place(x.child("pulley"), scope),
-                    scope.value(x.child("radius")),
-                    axis="z" if about is None else about.choice("xyz"),
-                    turn=1 if turn is None else int(turn.number()),
-                )
-            )
-    m.add_pulley_rope(name, path)
+    path = stations(node.child("path"), scope)
+    m.add_pulley_rope(name, path, at=drawn(node, scope, several=True))
 
 
 def _skate(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
     sideways = node.get("sideways")
-    m.add_skate(name, place(node.child("frame"), scope), sideways="y" if sideways is None else sideways.choice("xyz"))
+    letter = "y" if sideways is None else sideways.choice("xyz")
+    m.add_skate(name, place(node.child("frame"), scope), sideways=letter, at=drawn(node, scope))
 
 
 def _expression(m: Mechanism, name: str, node: Node, scope: Scope) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dalembert.formats.model import vocabulary as words
 from dalembert.formats.model.cursor import Node
 from dalembert.formats.model.forces import kind_of, local, places
-from dalembert.formats.model.places import place
+from dalembert.formats.model.places import drawn, place
 from dalembert.formats.model.scope import NUMBERS, Scope
 from dalembert.mechanism.contacts import Friction, OneSided, Rope, SphereOnPlane, SphereOnSphere, Stops
 from dalembert.mechanism.mechanism import Mechanism
@@ -30,11 +30,11 @@ def add_contact(m: Mechanism, name: str, node: Node, outer: Scope) -> None:
     }
     with node.here():
         if kind == "rope":
-            m.add_rope(name, places(node.child("through"), scope), length=scope.value(node.child("length")), **given)
+            m.add_rope(name, places(node.child("through"), scope), **_long(node, scope), **given)
             return
         if kind == "strut":
-            ends = places(node.child("between"), scope, 2)
-            m.add_strut(name, *ends, length=scope.value(node.child("length")), **given)
+            a, b = places(node.child("between"), scope, 2)
+            m.add_strut(name, a, b, **_long(node, scope), **given)
             return
         on, radius, other = node.get("on"), node.get("radius"), node.get("on_radius")
         m.add_contact(
@@ -43,8 +43,15 @@ def add_contact(m: Mechanism, name: str, node: Node, outer: Scope) -> None:
             on=None if on is None else place(on, scope),
             radius=0.0 if radius is None else scope.value(radius),
             on_radius=None if other is None else scope.value(other),
+            at=drawn(node, scope),
             **given,
         )
+
+
+def _long(node: Node, scope: Scope) -> dict[str, Any]:
+    """The length of a rope or strut, and where it is drawn."""
+    length = node.get("length")
+    return {"length": None if length is None else scope.value(length), "at": drawn(node, scope, several=True)}
 
 
 def friction(node: Node) -> Any:

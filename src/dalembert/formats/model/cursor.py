@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from math import isfinite, isinf
 from typing import Any
 
-from dalembert.errors import DalembertError, ModelFileError
+from dalembert.errors import DalembertError, ModelFileError, repair
 from dalembert.formats.data import Items, Table, kind, shown
-from dalembert.formats.model.grammar import GrammarError, hint, nearest
+from dalembert.formats.model.grammar import GrammarError, corrected, hint, nearest
 from dalembert.formats.model.vocabulary import Keys, names, required
 
 MAX_NAME = 1000
@@ -23,9 +23,9 @@ class Node:
     def __init__(self, value: Any, file: str, line: int = 0, at: str = ""):
         self.value, self.file, self.line, self.at = value, file, line, at
 
-    def error(self, text: str) -> ModelFileError:
-        """The error, to be raised."""
-        return ModelFileError(f"{self.at}: {text}" if self.at else text, self.file, self.line)
+    def error(self, text: str, repair: tuple[str, str] | None = None) -> ModelFileError:
+        """The error, to be raised; repair: a word of the line, and what is surely meant."""
+        return ModelFileError(f"{self.at}: {text}" if self.at else text, self.file, self.line, repair)
 
     def wrong(self, needed: str) -> ModelFileError:
         """The error that something else stands here than is needed."""
@@ -40,9 +40,11 @@ class Node:
             raise
         except GrammarError as error:
             text = str(error)
-            raise self.error(text if text.endswith((".", "?")) else f"{text}.") from None
+            fixed = corrected(self.value) if isinstance(self.value, str) else None
+            known = (str(self.value), fixed) if fixed else error.repair
+            raise self.error(text if text.endswith((".", "?")) else f"{text}.", known) from None
         except DalembertError as error:
-            raise self.error(str(error)) from error
+            raise self.error(str(error), getattr(error, "repair", None)) from error
 
     # --- mappings -----------------------------------------------------------------------------------------------
 
@@ -58,7 +60,8 @@ class Node:
         for key in table:
             if key not in known:
                 raise self.child(key).error(
-                    f"is no key of {of}; known: {', '.join(known) or 'none'}.{nearest(key, known)}"
+                    f"is no key of {of}; known: {', '.join(known) or 'none'}.{nearest(key, known)}",
+                    repair(key, [k for k in known if k not in table]),
                 )
         for key in required(keys):
             if key not in table:
@@ -99,7 +102,8 @@ class Node:
         known = list(options)
         if not isinstance(self.value, str) or self.value not in known:
             raise self.error(
-                f"is {kind(self.value)}; needed: one of {', '.join(known)}.{nearest(str(self.value)[:60], known)}"
+                f"is {kind(self.value)}; needed: one of {', '.join(known)}.{nearest(str(self.value)[:60], known)}",
+                repair(self.value, known) if isinstance(self.value, str) else None,
             )
         return self.value
 
@@ -113,7 +117,9 @@ class Node:
         """A finite number."""
         x = self.value
         if isinstance(x, bool) or not isinstance(x, (int, float)):
-            raise self.error(f"is {kind(x)}; needed: a number.{hint(x) if isinstance(x, str) else ''}")
+            fixed = corrected(x) if isinstance(x, str) else None
+            text = f"is {kind(x)}; needed: a number.{hint(x) if isinstance(x, str) else ''}"
+            raise self.error(text, (str(x), fixed) if fixed else None)
         if not isfinite(x):
             raise self.error(f"is {'infinite' if isinf(x) else 'not a number (NaN)'}; needed: a finite number.")
         return float(x)

@@ -9,10 +9,11 @@ import numpy as np
 
 from dalembert.formats.model import vocabulary as words
 from dalembert.formats.model.cursor import Node
-from dalembert.formats.model.places import place
+from dalembert.formats.model.places import drawn, pictured, place
 from dalembert.formats.model.scope import CONFIGURATION, FORCE, Scope
 from dalembert.mechanism.curves import BEYOND, Curve
 from dalembert.mechanism.mechanism import Mechanism
+from dalembert.mechanism.wheels import picture
 
 Types = dict[str, dict[str, str]]
 #: types of forces that come with an input of their name
@@ -81,8 +82,14 @@ def _motor(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
 
 
 def _actuator(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
-    given = node.get("limits")
-    m.add_actuator(name, *places(node.child("between"), scope, 2), limits=None if given is None else limits(given))
+    given, stroke = node.get("limits"), node.get("stroke")
+    m.add_actuator(
+        name,
+        *places(node.child("between"), scope, 2),
+        limits=None if given is None else limits(given),
+        stroke=None if stroke is None else [None if n.value is None else scope.value(n) for n in stroke.items(2)],
+        at=drawn(node, scope, several=True),
+    )
 
 
 def _servo(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
@@ -121,12 +128,16 @@ def _wrench(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
         name,
         place(node.child("frame"), scope),
         **given,
+        at=drawn(node, scope),
         axes="world" if axes is None else axes.choice(["world", "body"]),
     )
 
 
 def _elastic(node: Node, scope: Scope) -> dict[str, Any]:
-    return given(node, scope, ("stiffness", "damping", "rest_length"))
+    found = given(node, scope, ("stiffness", "damping"))
+    if (rest := node.get("rest_length")) is not None:
+        found["rest_length"] = "drawn" if rest.value == "drawn" else scope.value(rest)
+    return found | {"at": drawn(node, scope, several=True)}
 
 
 def given(node: Node, scope: Scope, keys: Iterable[str]) -> dict[str, Any]:
@@ -159,7 +170,8 @@ def _spring(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
 
 
 def _damper(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
-    m.add_damper(name, *places(node.child("between"), scope, 2), damping=law(node.child("damping"), scope))
+    ends, at = places(node.child("between"), scope, 2), drawn(node, scope, several=True)
+    m.add_damper(name, *ends, damping=law(node.child("damping"), scope), at=at)
 
 
 def _torsion_spring(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
@@ -169,6 +181,7 @@ def _torsion_spring(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
 def _elastic_coupling(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
     keys = ("stiffness", "damping", "offset", "efficiency", "creep")
     m.add_elastic_coupling(name, coefficients(node, scope), **given(node, scope, keys))
+    picture(m.forces, name, *pictured(node, scope))
 
 
 def _dc_motor(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
@@ -183,7 +196,8 @@ def _dc_motor(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
 
 def _muscle(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
     keys = ("strength", "optimal_length", "tendon", "speed")
-    m.add_muscle(name, places(node.child("through"), scope), **given(node, scope, keys))
+    at = drawn(node, scope, several=True)
+    m.add_muscle(name, places(node.child("through"), scope), **given(node, scope, keys), at=at)
 
 
 def _tyre(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
@@ -195,12 +209,15 @@ def _tyre(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
         **per_dof(node, scope, ("longitudinal", "lateral")),
         on=None if on is None else place(on, scope),
         axis="y" if about is None else about.choice("xyz"),
+        at=drawn(node, scope),
     )
 
 
 def _slipping_coupling(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
     capacity = scope.value(node.child("capacity"), FORCE)
-    m.add_slipping_coupling(name, coefficients(node, scope), capacity=capacity, **given(node, scope, ("creep",)))
+    more = given(node, scope, ("static", "creep"))
+    m.add_slipping_coupling(name, coefficients(node, scope), capacity=capacity, **more)
+    picture(m.forces, name, *pictured(node, scope))
 
 
 def _bushing(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
@@ -217,7 +234,7 @@ def _bushing(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
                 if laws
                 else scope.values(rows)
             )
-    m.add_bushing(name, *places(node.child("between"), scope, 2), **six)
+    m.add_bushing(name, *places(node.child("between"), scope, 2), **six, at=drawn(node, scope))
 
 
 def _cable(m: Mechanism, name: str, node: Node, scope: Scope) -> None:

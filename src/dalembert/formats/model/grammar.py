@@ -18,6 +18,7 @@ from difflib import get_close_matches
 from math import pi
 from typing import Any
 
+from dalembert.errors import repair
 from dalembert.formats.data import shown
 
 MAX_LENGTH = 20_000
@@ -104,6 +105,11 @@ _TOKEN = re.compile(
 class GrammarError(ValueError):
     """An error in an expression; the caller adds its place in the file."""
 
+    def __init__(self, text: str, repair: tuple[str, str] | None = None):
+        """repair: a word of the expression, and the one that is surely meant."""
+        super().__init__(text)
+        self.repair = repair
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -164,6 +170,18 @@ def hint(text: str) -> str:
     if re.fullmatch(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*[^\W\d_°%][\w/°*^]*\s*|[^a-z]*[°%]\s*", text[:100]):
         return " Numbers are in SI units, without their names; they may end with deg, mm, cm or rpm."
     return ""
+
+
+def corrected(text: str) -> str | None:
+    """A text as it is written here, where another way of writing says surely the same.
+
+    >>> corrected("120 mm"), corrected("0,5"), corrected("x^2"), corrected("heavy")
+    ('120mm', '0.5', 'x**2', None)
+    """
+    if decimal := re.fullmatch(r"([-+]?\d{1,20}),(\d{1,20})", text):
+        return f"{decimal[1]}.{decimal[2]}"
+    new = re.sub(r"(\d\.?)[ ]+(deg|mm|cm|rpm)\b", r"\1\2", text.replace("^", "**")).replace("°", "deg")
+    return new if new != text else None
 
 
 def _tokens(text: str) -> Iterator[tuple[str, str, int]]:
@@ -289,7 +307,8 @@ class _Parser:
         if function not in FUNCTIONS:
             raise GrammarError(
                 f"the expression has the function {shown(function)}, which is not known; known: "
-                f"{', '.join([*FUNCTIONS, *REFERENCES])}.{nearest(function, [*FUNCTIONS, *REFERENCES])}"
+                f"{', '.join([*FUNCTIONS, *REFERENCES])}.{nearest(function, [*FUNCTIONS, *REFERENCES])}",
+                repair(function, [*FUNCTIONS, *REFERENCES]),
             )
         operation, needed = FUNCTIONS[function]
         count = 0

@@ -24,8 +24,8 @@ from dalembert.mechanism.constraints import (
     skate,
 )
 from dalembert.mechanism.constraints.driver import components
+from dalembert.mechanism.contacts.friction import is_exact_one
 from dalembert.mechanism.curves import Curve
-from dalembert.mechanism.drivetrain import CREEP
 from dalembert.mechanism.forces import (
     Actuator,
     Along,
@@ -42,6 +42,7 @@ from dalembert.mechanism.forces import (
     Servo,
     SlippingCoupling,
     Spring,
+    StickingCoupling,
     Tyre,
     Wrench,
 )
@@ -80,7 +81,7 @@ def force_data(w: Writing, force: Force) -> Data:
                 data["stiffness"] = _law(force.stiffness)
             data |= _present(damping=force.damping, rest_length=force.rest_length)
         elif type(force) is ElasticCoupling:
-            data = _elastic_coupling(force)
+            data = _elastic_coupling(force) | _pictured(w, force.wheels, force.path)
         elif type(force) is DCMotor:
             data = _dc_motor(force)
         elif type(force) is Muscle:
@@ -92,7 +93,13 @@ def force_data(w: Writing, force: Force) -> Data:
         elif type(force) is SlippingCoupling:
             capacity = _evaluated(force.capacity, s, (), what)
             data = {"type": "slipping coupling", "coefficients": _terms(force), "capacity": capacity}
-            data |= {} if force.creep == CREEP else {"creep": force.creep}
+            data |= {"creep": force.creep, **_pictured(w, force.wheels, force.path)}
+        elif type(force) is StickingCoupling:
+            plain = is_exact_one(force.capacity)
+            capacity = force.law.coulomb if plain else force.capacity
+            data = {"type": "slipping coupling", "coefficients": _terms(force), "capacity": capacity}
+            data |= {"static": force.law.static} if plain and force.law.static is not None else {}
+            data |= _pictured(w, force.wheels, force.path)
         elif type(force) is Bushing:
             data = {"type": "bushing", "between": [w.place(force.a), w.place(force.b)]}
             for key, x, curves in zip(("stiffness", "damping"), (force.stiffness, force.damping), force.curves):
@@ -209,9 +216,18 @@ def _pulley_rope(w: Writing, s: Recorder, name: str, stations: Any) -> Data:
     return {"type": "pulley rope", "path": path}
 
 
-def _coupling(w: Writing, s: Recorder, name: str, coefficients: Any, offset: Any, angular: bool) -> Data:
+def _coupling(
+    w: Writing, s: Recorder, name: str, coefficients: Any, offset: Any, angular: bool, wheels: Any = (), path: Any = ()
+) -> Data:
     data: Data = {"type": "coupling", "coefficients": dict(coefficients)}
-    return data if is_zero(array(offset)) else {**data, "offset": offset}
+    return (data if is_zero(array(offset)) else {**data, "offset": offset}) | _pictured(w, wheels, path)
+
+
+def _pictured(w: Writing, wheels: Any, path: Any) -> Data:
+    """The wheels of a coupling, and what a belt runs around, for pictures."""
+    turned = [{"wheel": w.place(f), "radius": r, "axis": "xyz"[axis]} for f, r, axis in wheels]
+    round_ = [{"pulley": w.place(f), "radius": r, "axis": "xyz"[axis], "turn": turn} for f, r, axis, turn in path]
+    return {**({"wheels": turned} if turned else {}), **({"path": round_} if round_ else {})}
 
 
 def _driver(w: Writing, s: Recorder, name: str, coordinate: str, motion: Any, angular: bool) -> Data:

@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.errors import repair
 from dalembert.formats.model import vocabulary as words
 from dalembert.formats.model.cursor import Node
 from dalembert.formats.model.scope import Scope
 from dalembert.mechanism.body import Frame
 from dalembert.mechanism.joints import JOINT_TYPES, Joint
 from dalembert.mechanism.joints.spherical import Spherical
+from dalembert.mechanism.machinery import Pulley
 from dalembert.mechanism.values import check_rotation
 from dalembert.spatial import Transform, quaternion_matrix
 from dalembert.spatial import rotation as turned
@@ -46,9 +48,51 @@ def point(node: Node, scope: Scope) -> Any:
     if isinstance(node.value, str):
         name = node.text()
         if name not in scope.m.points:
-            raise node.error(f"is '{name}', which is no point; points are: {', '.join(scope.m.points) or 'none'}.")
+            text = f"is '{name}', which is no point; points are: {', '.join(scope.m.points) or 'none'}."
+            raise node.error(text, repair(name, scope.m.points))
         return name
     return scope.vector(node, 2 if len(node.items()) == 2 else 3)
+
+
+def drawn(node: Node, scope: Scope, *, several: bool = False) -> Any:
+    """`at` of an element: a point of the drawing or, of one with several places, a list of them; None without it."""
+    at = node.get("at")
+    if at is None:
+        return None
+    return [point(item, scope) for item in at.items()] if several else point(at, scope)
+
+
+def stations(node: Node, scope: Scope) -> list[Any]:
+    """What a rope or belt runs around: places, and pulleys."""
+    path: list[Any] = []
+    for x in node.items():
+        if not isinstance(x.value, dict) or "pulley" not in x.value:
+            path.append(place(x, scope))
+            continue
+        x.keys(words.PULLEY, "a pulley")
+        about, turn = x.get("axis"), x.get("turn")
+        with x.here():
+            path.append(
+                Pulley(
+                    place(x.child("pulley"), scope),
+                    scope.value(x.child("radius")),
+                    axis="z" if about is None else about.choice("xyz"),
+                    turn=1 if turn is None else int(turn.number()),
+                )
+            )
+    return path
+
+
+def pictured(node: Node, scope: Scope) -> tuple[list[Any], list[Any]]:
+    """The wheels of a coupling, and what a belt runs around, for its picture."""
+    wheels, path = node.get("wheels"), node.get("path")
+    turned = []
+    for x in [] if wheels is None else wheels.items():
+        x.keys(words.WHEEL, "a wheel")
+        about = "z" if (axis_ := x.get("axis")) is None else axis_.choice("xyz")
+        turned.append((place(x.child("wheel"), scope), x.child("radius").number(), "xyz".index(about)))
+    around = [] if path is None else [x for x in stations(path, scope) if isinstance(x, Pulley)]
+    return turned, [(x.frame, x.radius, "xyz".index(x.axis), x.turn) for x in around]
 
 
 def _is_own(frame: Frame) -> bool:
@@ -93,7 +137,7 @@ def joint_of(kind: str, node: Node, scope: Scope) -> Joint:
     given: dict[str, Any] = {}
     for key in words.names(words.JOINTS[kind]):
         if (value := node.get(key)) is not None:
-            given[key] = scope.value(value) if key == "pitch" else _axis_or_points(value, scope)[0]
+            given[key] = scope.value(value) if key == "pitch" else axis_or_points(value, scope)[0]
     with node.here():
         return TYPES[kind](**given)
 
@@ -101,10 +145,11 @@ def joint_of(kind: str, node: Node, scope: Scope) -> Joint:
 def point_on_axis(node: Node, scope: Scope) -> Any:
     """The first of the two points that give the axis of a joint, or None."""
     given = node.get("axis")
-    return None if given is None else _axis_or_points(given, scope)[1]
+    return None if given is None else axis_or_points(given, scope)[1]
 
 
-def _axis_or_points(node: Node, scope: Scope) -> tuple[Any, Any]:
+def axis_or_points(node: Node, scope: Scope) -> tuple[Any, Any]:
+    """An axis and, where two points give it, the first of them."""
     if isinstance(node.value, list) and len(node.value) == 2:
         ends = tuple(point(item, scope) for item in node.items(2))
         with node.here():

@@ -153,7 +153,9 @@ class _Reader:
             raise first
         told = "".join(f"\n{fault}" for fault in others[:MOST_FAULTS])
         more = f"\n… and {len(others) - MOST_FAULTS} more" if len(others) > MOST_FAULTS else ""
-        raise ModelFileError(f"{first.text}{told}{more}", first.file, first.line) from first
+        error = ModelFileError(f"{first.text}{told}{more}", first.file, first.line)
+        error.faults = (first, *others)
+        raise error from first
 
     def each(self, section: str) -> list[tuple[str, Node]]:
         if self.node.table().get(section) is None:  # an empty section has no elements

@@ -83,6 +83,7 @@ def _definitions() -> Schema:
         "axis or points": {"anyOf": [_ref("axis"), {"type": "array", "items": _ref("point"), **two}]},
         "point": {"anyOf": [{**text, "description": "A point of the drawing."}, _ref("coordinates")]},
         "points": _named(_ref("coordinates")),
+        "places in drawing": {"type": "array", "items": _ref("point"), "minItems": 2},
         "coordinates": {"type": "array", "items": value, "minItems": 2, "maxItems": 3},
         "inertia": {
             "anyOf": [
@@ -104,6 +105,7 @@ def _definitions() -> Schema:
         "place": {"anyOf": [{**text, "description": "A body or a frame."}, _table(words.PLACE)]},
         "places": {"type": "array", "items": _ref("place"), "minItems": 2},
         "path": {"type": "array", "items": {"anyOf": [_ref("place"), _table(words.PULLEY)]}, "minItems": 2},
+        "wheels": {"type": "array", "items": _table(words.WHEEL)},
         "two places": {"type": "array", "items": _ref("place"), **two},
         "local frames": {"type": "object", "additionalProperties": _table(words.PLACE)},
         "limits": {
@@ -115,6 +117,7 @@ def _definitions() -> Schema:
                 ]
             },
         },
+        "stroke": {"type": "array", "items": {"anyOf": [value, {"type": "null"}]}, **two},
         "frictions": {"anyOf": [law := {"anyOf": [number, _table(words.FRICTION)]}, {"type": "array", "items": law}]},
         "stops": {"anyOf": [{"const": "rigid"}, _table(words.STOPS)]},
         "motion": {"anyOf": [value, _table(words.TABLE)]},

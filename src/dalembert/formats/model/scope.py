@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.errors import repair
 from dalembert.formats.data import shown
 from dalembert.formats.model.cursor import Node
 from dalembert.formats.model.grammar import (
@@ -138,7 +139,8 @@ class Scope:
         if found is None:
             known = [*self.frames, *m.frames, *m.bodies]
             raise GrammarError(
-                f"there is no frame or body {shown(name)}; known: {_listed(known)}.{nearest(name, known)}"
+                f"there is no frame or body {shown(name)}; known: {_listed(known)}.{nearest(name, known)}",
+                repair(name, known),
             )
         return found
 
@@ -177,7 +179,8 @@ class Scope:
                 known = [*m.parameters.symbols, *m.inputs, *self.known, *self.let]
                 raise GrammarError(
                     f"there is no parameter, input or definition {shown(step.text)}; known: {_listed(known)}."
-                    f"{nearest(step.text, known)}{_hint(step.text, self.coordinates['q'])}"
+                    f"{nearest(step.text, known)}{_hint(step.text, self.coordinates['q'])}",
+                    repair(step.text, known),
                 )
             _check_index(step, x.numel(), step.text)
         elif step.do in REFERENCES or step.do == "t":
@@ -189,7 +192,8 @@ class Scope:
                 if step.text not in known_joints:
                     raise GrammarError(
                         f"there is no joint or {'coordinate' if step.do == 'q' else 'velocity'} {shown(step.text)}; "
-                        f"known: {_listed(known_joints)}.{nearest(step.text, known_joints)}"
+                        f"known: {_listed(known_joints)}.{nearest(step.text, known_joints)}",
+                        repair(step.text, known_joints),
                     )
                 _check_index(step, known_joints[step.text], f"{step.do}({step.text})")
             elif step.do in FRAMES:

@@ -108,6 +108,7 @@ STOPS: Keys = {"restitution": "number", "stiffness": "number", "damping": "numbe
 CONTACTS: dict[str, Keys] = {
     "contact": {
         "frame!": "place",
+        "at": "point",
         "on": "place",
         "radius": "value",
         "on_radius": "value",
@@ -115,16 +116,22 @@ CONTACTS: dict[str, Keys] = {
         "friction": "number",
         "static_friction": "number",
     },
-    "rope": {"through!": "places", "length!": "value", "restitution": "number"},
-    "strut": {"between!": "places", "length!": "value", "restitution": "number"},
+    "rope": {"through!": "places", "at": "places in drawing", "length": "value", "restitution": "number"},
+    "strut": {"between!": "places", "at": "places in drawing", "length": "value", "restitution": "number"},
 }
 FORCES: dict[str, Keys] = {
     "motor": {"joint!": "text"},
     "joint force": {"joint!": "text", "value!": "values"},
-    "wrench": {"frame!": "place", "force": "vector", "moment": "vector", "axes": "axes"},
-    "spring": {"between!": "places", "stiffness!": "law", "damping": "law", "rest_length": "value"},
-    "damper": {"between!": "places", "damping!": "law"},
-    "bushing": {"between!": "places", "stiffness!": "laws or rows", "damping": "laws or rows"},
+    "wrench": {"frame!": "place", "at": "point", "force": "vector", "moment": "vector", "axes": "axes"},
+    "spring": {
+        "between!": "places",
+        "at": "places in drawing",
+        "stiffness!": "law",
+        "damping": "law",
+        "rest_length": "value",
+    },
+    "damper": {"between!": "places", "at": "places in drawing", "damping!": "law"},
+    "bushing": {"between!": "places", "at": "point", "stiffness!": "laws or rows", "damping": "laws or rows"},
     "torsion spring": {"coordinate!": "text", "stiffness!": "law", "damping": "law", "rest": "value"},
     "elastic coupling": {
         "coefficients!": "values by name",
@@ -133,6 +140,8 @@ FORCES: dict[str, Keys] = {
         "offset": "value",
         "efficiency": "value",
         "creep": "value",
+        "wheels": "wheels",
+        "path": "path",
     },
     "dc motor": {
         "coordinate!": "text",
@@ -145,6 +154,7 @@ FORCES: dict[str, Keys] = {
     },
     "muscle": {
         "through!": "places",
+        "at": "places in drawing",
         "strength!": "value",
         "optimal_length!": "value",
         "tendon": "value",
@@ -152,6 +162,7 @@ FORCES: dict[str, Keys] = {
     },
     "tyre": {
         "wheel!": "place",
+        "at": "point",
         "radius!": "value",
         "stiffness!": "value",
         "damping": "value",
@@ -162,26 +173,34 @@ FORCES: dict[str, Keys] = {
         "road": "curve",
         "slow": "value",
     },
-    "slipping coupling": {"coefficients!": "values by name", "capacity!": "value", "creep": "value"},
+    "slipping coupling": {
+        "coefficients!": "values by name",
+        "capacity!": "value",
+        "static": "number",
+        "creep": "value",
+        "wheels": "wheels",
+        "path": "path",
+    },
     "cable": {
         "through!": "places",
+        "at": "places in drawing",
         "tension": "value",
         "stiffness": "value",
         "damping": "value",
         "rest_length": "value",
     },
-    "actuator": {"between!": "places", "limits": "limits"},
+    "actuator": {"between!": "places", "at": "places in drawing", "limits": "limits", "stroke": "stroke"},
     "servo": {"coordinate!": "text", "stiffness!": "value", "damping": "value", "rate": "flag", "limits": "limits"},
     "kinematic input": {"coordinate!": "text"},
     "potential": {"energy!": "value"},
     "cut joint spring": {"loop!": "text", "stiffness": "values", "rest": "values", "damping": "values"},
 }
 CONSTRAINTS: dict[str, Keys] = {
-    "loop": {"joint!": "joint type", "between!": "places"},  # and what the joint has of its own
-    "rod": {"between!": "places", "length": "value"},
-    "point on line": {"point!": "place", "line!": "place", "axis": "axis"},
-    "point in plane": {"point!": "place", "plane!": "place", "normal": "axis"},
-    "coupling": {"coefficients!": "values by name", "offset": "value"},
+    "loop": {"joint!": "joint type", "between!": "places", "at": "point"},  # and what the joint has of its own
+    "rod": {"between!": "places", "at": "places in drawing", "length": "value"},
+    "point on line": {"point!": "place", "line!": "place", "at": "point", "axis": "axis or points"},
+    "point in plane": {"point!": "place", "plane!": "place", "at": "point", "normal": "axis or points"},
+    "coupling": {"coefficients!": "values by name", "offset": "value", "wheels": "wheels", "path": "path"},
     "gear": {
         "a!": "text",
         "b!": "text",
@@ -196,18 +215,19 @@ CONSTRAINTS: dict[str, Keys] = {
     "differential": {"case!": "text", "left!": "text", "right!": "text", "offset": "value"},
     "belt": {"a!": "text", "b!": "text", "radii!": "pair", "crossed": "flag", "offset": "value"},
     "driver": {"coordinate!": "text", "motion!": "motion"},
-    "point driver": {"frame!": "place", "motion!": "motion of a point"},
-    "rolling": {"wheel!": "place", "radius!": "value", "plane": "place", "axis": "letter"},
+    "point driver": {"frame!": "place", "at": "point", "motion!": "motion of a point"},
+    "rolling": {"wheel!": "place", "at": "point", "radius!": "value", "plane": "place", "axis": "letter"},
     "rolling discs": {
         "a!": "place",
         "radius_a!": "value",
         "b!": "place",
         "radius_b!": "value",
+        "at": "places in drawing",
         "axis": "letter",
         "inside": "flag",
     },
-    "pulley rope": {"path!": "path"},
-    "skate": {"frame!": "place", "sideways": "letter"},
+    "pulley rope": {"path!": "path", "at": "places in drawing"},
+    "skate": {"frame!": "place", "at": "point", "sideways": "letter"},
     "expression": {"holonomic": "values by name", "pfaffian": "values by name"},
 }
 #: a motion through points of time
@@ -216,6 +236,8 @@ TABLE: Keys = {"times!": "numbers", "values!": "table", "ends": "ends"}
 CURVE: Keys = {"x!": "numbers", "y!": "numbers", "smooth": "flag", "beyond": "beyond"}
 #: what a rope runs around
 PULLEY: Keys = {"pulley!": "place", "radius!": "value", "axis": "letter", "turn": "number"}
+#: a wheel of a coupling, for pictures
+WHEEL: Keys = {"wheel!": "place", "radius!": "number", "axis": "letter"}
 #: keys that every force and constraint may have besides its type
 LOCAL: Keys = {"let": "let", "frames": "local frames"}
 STATE: Keys = {"q": "numbers by name", "v": "numbers by name", "u": "numbers by name", "t": "value"}

@@ -66,7 +66,7 @@ class Node:
         plain = _plain(value, 0)
         try:
             x = np.array(plain, dtype=float) if plain is not None else None
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             x = None
         wanted = () if shape is None else shape if isinstance(shape, tuple) else (shape,)
         if x is None or x.shape != wanted or not (np.abs(x) < MAX_NUMBER).all():

@@ -229,13 +229,19 @@ def _vertex(a, b, f_a, f_b, slope_a, slope_b):
     return b - (b - a) * (slope_b + turn - bend) / (slope_b - slope_a + 2.0 * turn)
 
 
+@inline
+def met_below(run):
+    """σ of a singular configuration that is met."""
+    return run.regime.followed if run.regime.followed > 0.0 else run.ruler.hit
+
+
 @native
 def meets(run):
     """Whether the motion goes straight to a singular position that is near, by three margins straight ahead.
 
     Not with curvatures: next to a position that is missed they are large, and lead into it.
     """
-    reach, here = max(run.regime.across, 10.0 * run.ruler.hit), nearness(run, run.clock.t, run.x)
+    reach, here = max(run.regime.across, 10.0 * met_below(run)), nearness(run, run.clock.t, run.x)
     if here > reach**2:
         return False
     e = 1e-2 * run.step.h
@@ -256,7 +262,10 @@ def meets(run):
     second = nearness(run, run.clock.t + 2.0 * s, run.stages[1])
     bend = here - 2.0 * first + second  # of the parabola through the three
     lift = second - here
-    return bend > 0.0 and first - lift * lift / (8.0 * bend) <= run.ruler.crossed**2
+    return (
+        bend > 0.0
+        and first - lift * lift / (8.0 * bend) <= (run.ruler.hit if run.regime.across > 0.0 else met_below(run)) ** 2
+    )
 
 
 @native
@@ -288,7 +297,7 @@ def _least(run, h, trial, s, both, found):
     if margin > run.ruler.reported**2:
         return OK
     met, resolved = (
-        sigma <= run.ruler.hit,
+        sigma <= met_below(run),
         both <= (run.ruler.resolved if run.step.exponent > 0.0 else run.ruler.resolved_given) * sigma,
     )
     noted_before = (

@@ -43,16 +43,18 @@ class Expressions(Constraint):
         own: bool = False,
         text: str = "",
         wheels: Sequence[tuple[Frame, Any, int | None]] = (),
+        path: Sequence[tuple[Frame, Any, int, int]] = (),
     ):
         """`forces` says where the rows' forces act; without it they act inside the joints.
 
         `angular` says that rows are in radians, `own` that they are in units of the user's; else they are in metres.
-        `wheels` are (frame, radius, axis) of what rolls, for pictures; a sphere has no axis, a blade no radius.
+        `wheels` are (frame, radius, axis) of what rolls, for pictures; a sphere has no axis, a blade no radius;
+        `path` the points and pulleys that a rope or belt runs around, as in `pulleys`.
         """
         self.name, self.kind, self.text, self.angular, self.forces = name, kind, text, angular, forces
         self.own = own
         self.holonomic, self.pfaffian, self.positive = tuple(holonomic), tuple(pfaffian), positive
-        self.wheels = tuple(wheels)
+        self.wheels, self.path = tuple(wheels), tuple(path)
 
     recipe: tuple[Callable[..., Expressions], tuple[Any, ...]] | None = None  # what made it, where that was a function
 

@@ -63,4 +63,5 @@ def pulley_rope(name: str, stations: Sequence[Station]) -> Expressions:
         forces=forces,
         text=f"rope from {stations[0][0].body.name} to {stations[-1][0].body.name}",
         wheels=[(frame, radius, axis) for frame, radius, axis, sense in stations if sense],
+        path=stations,
     )

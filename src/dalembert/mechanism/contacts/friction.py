@@ -1,7 +1,8 @@
-"""Dry friction in joints: Coulomb's law, with a higher breakaway force and Stribeck's fall from it, if asked."""
+"""Dry friction of joints, clutches, brakes: Coulomb's law, a higher breakaway force, Stribeck's fall from it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,10 +11,9 @@ import casadi as ca
 from dalembert import checks
 from dalembert.errors import ArgumentError
 from dalembert.mechanism.constraints.expression import Expressions
-from dalembert.mechanism.forces.force import Force
-from dalembert.mechanism.joints.attachment import Attachment
-from dalembert.mechanism.traced import Load, TracedState
-from dalembert.symbols import array, zeros
+from dalembert.mechanism.forces.along import Along, Term
+from dalembert.mechanism.traced import Load, TracedState, UserState
+from dalembert.symbols import element, element_sx
 
 
 @dataclass(frozen=True)
@@ -59,33 +59,44 @@ class Friction:
 
 
 class DryFriction:
-    """The friction of one velocity of a joint: a row while it sticks, a force while it slides."""
+    """Dry friction along ė = Σ cᵢ vᵢ, mostly one velocity of a joint: a row while it sticks, a force while it slides.
 
-    def __init__(self, joint: Attachment, index: int, law: Friction):
-        self.joint, self.index, self.law = joint, index, law
-        self.velocity = joint.velocities[index]
-        self.name = f"friction of {self.velocity}"
+    velocity: the name of ė; terms: (joint, place of the velocity in it, coefficient). scale: the law's forces are in
+    this unit, an expression of parameters; the row is in it too, so that its multiplier is compared with plain numbers.
+    """
+
+    def __init__(self, velocity: str, terms: Sequence[Term], law: Friction, scale: Any = 1.0, name: str = ""):
+        self.velocity, self.terms, self.law, self.scale = velocity, tuple(terms), law, scale
+        self.joint, self.index, _ = self.terms[0]
+        self.name, self.force_name = f"friction of {velocity}", name or f"friction of {velocity}"
+
+    def speed(self, s: UserState) -> ca.SX:
+        """ė."""
+        return sum((_sx(c) * s.rate(joint.velocities[k]) for joint, k, c in self.terms), ca.SX(0))
 
     def held(self) -> Expressions:
-        """The row of a joint that sticks; its multiplier is the force of friction."""
+        """The row of what sticks; its multiplier is the force of friction."""
+        plain = is_exact_one(self.scale)
+        angular = plain and all(joint.joint.angular[k] for joint, k, _ in self.terms)
         return Expressions(
             self.name,
             "dry friction",
-            pfaffian=[("stick", lambda s: s.rate(self.velocity))],
-            angular=self.joint.joint.angular[self.index],
+            pfaffian=[("stick", lambda s: _sx(self.scale) * self.speed(s))],
+            angular=angular,
+            own=not plain or (len(self.terms) > 1 and not angular),
         )
 
-    def sliding(self, sign: ca.SX) -> SlidingJoint:
-        """The force of a joint that slides in the direction of a sign, ±1."""
-        return SlidingJoint(self, sign)
+    def sliding(self, sign: ca.SX) -> SlidingFriction:
+        """The force of what slides in the direction of a sign, ±1."""
+        return SlidingFriction(self, sign)
 
-    def sticking(self, force: ca.SX) -> SlidingJoint:
-        """The force of a joint that sticks, where it is known."""
-        return SlidingJoint(self, -force, steady=True)
+    def sticking(self, force: ca.SX) -> SlidingFriction:
+        """The force of what sticks, where it is known."""
+        return SlidingFriction(self, -force, steady=True)
 
     @property
     def slows(self) -> bool:
-        """Whether it acts on a joint that slides."""
+        """Whether it acts on what slides."""
         return self.law.coulomb > 0.0 or (self.law.stribeck > 0.0 and self.law.breakaway > 0.0)
 
     def force(self, speed: Any) -> Any:
@@ -96,17 +107,24 @@ class DryFriction:
         return law.coulomb + (law.breakaway - law.coulomb) * ca.exp(-(ca.fabs(speed / law.stribeck) ** law.exponent))
 
 
-class SlidingJoint(Force):
-    """−s F(v) along one velocity of a joint, s the sign of the motion; steady: −s."""
+class SlidingFriction(Along):
+    """s F(ė) against ė, s the sign of the motion; steady: s."""
 
     kind = "dry friction"
 
     def __init__(self, friction: DryFriction, sign: ca.SX, steady: bool = False):
-        self.friction, self.sign, self.name, self.steady = friction, sign, friction.name, steady
+        self.friction, self.sign, self.steady = friction, sign, steady
+        self.name, self.terms = friction.force_name, friction.terms
 
     def act(self, s: TracedState, load: Load) -> None:
-        joint, k = self.friction.joint, self.friction.index
-        tau = zeros(joint.joint.nv)
-        speed = s.user().rate(self.friction.velocity)
-        tau[k] = array(ca.SX(-self.sign * (1.0 if self.steady else self.friction.force(speed)))).ravel()[0]
-        load.joint(joint.name, tau)
+        size = 1.0 if self.steady else self.friction.force(element_sx(self.rate(s)))
+        self.exert(load, element(self.sign * size) * self.friction.scale)
+
+
+def _sx(x: Any) -> Any:
+    return getattr(x, "sx", x)
+
+
+def is_exact_one(x: Any) -> bool:
+    """Whether a number is 1, not an expression."""
+    return isinstance(x, float) and x == 1.0

@@ -1,7 +1,7 @@
 """Forces: one file a kind, all answering the questions of `force.Force`."""
 
 from dalembert.mechanism.forces.actuator import Actuator
-from dalembert.mechanism.forces.along import Along, ElasticCoupling, SlippingCoupling
+from dalembert.mechanism.forces.along import Along, ElasticCoupling, SlippingCoupling, StickingCoupling
 from dalembert.mechanism.forces.bushing import Bushing
 from dalembert.mechanism.forces.cable import Cable, Spring
 from dalembert.mechanism.forces.cut_joint import CutJointSpring
@@ -32,6 +32,7 @@ __all__ = [
     "Servo",
     "SlippingCoupling",
     "Spring",
+    "StickingCoupling",
     "Tyre",
     "Wrench",
 ]

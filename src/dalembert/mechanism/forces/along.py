@@ -20,6 +20,8 @@ class Along(Force):
 
     terms: Sequence[Term]
     rest: Any = 0.0
+    wheels: Sequence[Any] = ()  # (frame, radius, axis) of what turns, for pictures
+    path: Sequence[Any] = ()  # (frame, radius, axis, sense) of what a belt runs around
 
     def value(self, s: TracedState) -> Any:
         """e."""
@@ -100,6 +102,21 @@ class ElasticCoupling(Along):
 
     def energy(self, s: TracedState) -> Any:
         return stored(self.stiffness, self.value(s))
+
+
+class StickingCoupling(Along):
+    """Dry friction along ė that sticks: in runs, where it is a row or a force (`contacts.friction`); none elsewhere.
+
+    Its force is at most capacity times that of the law, which begins at 1.
+    """
+
+    kind, sticks = "sticking coupling", True
+
+    def __init__(self, name: str, terms: Sequence[Term], capacity: Any, law: Any):
+        self.name, self.terms, self.capacity, self.law = name, tuple(terms), capacity, law
+
+    def act(self, s: TracedState, load: Load) -> None:
+        """Nothing here."""
 
 
 class SlippingCoupling(Along):

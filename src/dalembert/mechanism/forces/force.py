@@ -22,6 +22,7 @@ class Force(ABC):
 
     name: str
     kind: str
+    sticks = False  # whether it is dry friction, a row of runs while it holds
 
     @property
     def conservative(self) -> bool:

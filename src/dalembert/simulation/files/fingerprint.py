@@ -126,7 +126,7 @@ def _agree(was: Any, now: str | np.ndarray | None, rounding: float) -> bool:
         return False
     try:
         x = np.asarray(was, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):  # texts, ragged lists, whole numbers that no float holds
         return False
     return (x.shape == now.shape or x.size == now.size == 0) and bool(
         np.isclose(x.reshape(now.shape), now, rtol=AGREE, atol=rounding, equal_nan=True).all()

@@ -16,8 +16,8 @@ from dalembert import checks
 from dalembert.charts import recorded
 from dalembert.errors import FileError
 from dalembert.simulation.files.format import is_number, senseless
-from dalembert.simulation.passages import Met
 from dalembert.simulation.results.run import Run
+from dalembert.simulation.singular.passages import Met
 from dalembert.simulation.status import Status
 
 COUNTS = ("steps", "rejected", "evaluations", "corrections")

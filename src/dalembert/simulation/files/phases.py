@@ -28,10 +28,10 @@ from dalembert.simulation.hybrid.mode import Changeable, Mode
 from dalembert.simulation.hybrid.phase_system import PhaseSystem
 from dalembert.simulation.hybrid.state import HybridState, directions
 from dalembert.simulation.hybrid.switch import Switched
-from dalembert.simulation.passages import Met
 from dalembert.simulation.results.phased_run import PhasedRun, joined, joined_phases
 from dalembert.simulation.results.run import Run
 from dalembert.simulation.run.segment import Cause
+from dalembert.simulation.singular.passages import Met
 from dalembert.simulation.status import Status
 from dalembert.system.system import System
 

@@ -12,11 +12,10 @@ import numpy as np
 
 from dalembert.charts import LocalChart, restored
 from dalembert.errors import ArgumentError, FileError
-from dalembert.integrators.run_record import RunRecord
 from dalembert.simulation.files import Recording
 from dalembert.simulation.files.log import Log
 from dalembert.simulation.run.context import Context, place
-from dalembert.simulation.run.singularities import go_on_carefully
+from dalembert.simulation.run.singularities import follow, go_on_carefully
 from dalembert.simulation.stabilization import Baumgarte, Projection
 from dalembert.system.system import System
 
@@ -24,11 +23,11 @@ NUMBERS = (
     "clock.carry", "step.h", "step.usual_h", "step.last_error", "clock.sampled_until", "manifold.energy",
     "manifold.chart_margin", "evidence.worst_margin", "evidence.drift", "evidence.speed_drift", "scales.rate",
     "singularity.sigma", "singularity.root", "singularity.root_rate", "singularity.fall", "singularity.fall_t",
-    "singularity.risen",
+    "singularity.risen", "regime.across", "regime.followed",
 )  # fmt: skip
 NOT_NEGATIVE = (
     "step.h", "step.usual_h", "step.last_error", "evidence.drift", "evidence.speed_drift", "scales.rate",
-    "singularity.sigma", "singularity.root", "singularity.risen",
+    "singularity.sigma", "singularity.root", "singularity.risen", "regime.across", "regime.followed",
 )  # fmt: skip
 COUNTS = (
     "counts.steps", "counts.rejected", "counts.evaluations", "counts.corrections", "counts.samples",
@@ -51,14 +50,9 @@ def to_resume(ctx: Context) -> dict[str, np.ndarray]:
         "counts": np.array([run.fetch(path) for path in COUNTS], dtype=np.int64),
         "event_values": run.event_values.ravel(),
         "rows": np.array([-1] if ctx.rows is None else ctx.rows, dtype=np.int64),
-        "careful": np.array([_careful(run), int(run.regime.until > 0.0)], dtype=np.int64),
+        "careful": np.array([run.regime.careful, int(run.regime.until > 0.0)], dtype=np.int64),
         "low": run.low_before,
     }
-
-
-def _careful(run: RunRecord) -> int:
-    """Which steps a run takes: ordinary (0), careful (1), or careful ones that follow it down to `followed` (2)."""
-    return 0 if not run.regime.careful else 2 if run.ruler.hit < run.ruler.crossed else 1
 
 
 def take_up(ctx: Context, file: Recording, log: Log, columns: np.ndarray) -> bool:
@@ -83,6 +77,8 @@ def take_up(ctx: Context, file: Recording, log: Log, columns: np.ndarray) -> boo
     for names, values in ((NUMBERS, numbers["numbers"]), (COUNTS, numbers["counts"])):
         for path, value in zip(names, values.tolist()):
             run.store(path, value)
+    if ctx.careful is not None:
+        follow(ctx, run.regime.followed)
     ctx.inputs[:] = numbers["inputs"]
     run.event_values[:] = numbers["event_values"].reshape(run.event_values.shape)
     ctx.met = list(log.met)

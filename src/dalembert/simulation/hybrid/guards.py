@@ -107,7 +107,7 @@ def guard_values(system: PhaseSystem, s: Trace) -> np.ndarray:
             one = sum(not x.is_zero() for x in contact.slips(user).values()) < 2
             out.append((ca.dot(slip, aim) if one else fell) + system.number("offset", name))
         else:
-            out.append(system.number("sign", name) * user.rate(name) + system.number("offset", name))
+            out.append(system.number("sign", name) * frictions[name].speed(user) + system.number("offset", name))
     return array(ca.vertcat(*out)).ravel() if out else np.zeros(0)
 
 

@@ -21,7 +21,8 @@ from dalembert.simulation.hybrid.guards import overdue
 from dalembert.simulation.hybrid.instantaneous import NO_MASS, Instant
 from dalembert.simulation.hybrid.mode import Mode
 from dalembert.simulation.hybrid.mode_layout import ModeLayout
-from dalembert.simulation.hybrid.problem import Problem
+from dalembert.simulation.hybrid.mode_record import ModeRecord
+from dalembert.simulation.hybrid.problem import RECORDS, Problem
 from dalembert.simulation.hybrid.rest import stay
 from dalembert.simulation.hybrid.scales import CLOSED, Scales
 from dalembert.simulation.hybrid.state import HybridState, directions
@@ -72,6 +73,7 @@ class HybridRun:
     left: State | None = None  # x⁻, from which the last transition led
     layouts: dict[Any, ModeLayout] = field(default_factory=dict)  # of its modes
     context: Context | None = None  # of the segment under way
+    record: ModeRecord | None = None  # of native code, for all segments
     stopped: bool = False
 
     @staticmethod
@@ -129,6 +131,10 @@ def go(run: HybridRun, keep: Callable[[HybridRun], None] | None = None) -> tuple
         run.phases[-1] = replace(run.phases[-1], error=error)
         run.changes += run.expected
         return status, f"at t = {run.state.x.t:.6g} s {status.sentence}: {error}"
+    finally:
+        if run.record is not None and len(problem.records) < RECORDS:
+            problem.records.append(run.record)
+        run.record = None
 
 
 def is_over(run: HybridRun) -> bool:
@@ -154,15 +160,21 @@ def _segment(run: HybridRun) -> tuple[Status, Cause | None]:
     at_once = overdue(ctx.layout.guards, ctx.record.event_values[0], run.cause)
     if at_once is not None and run.state.crowd < CROWD - 2:  # not a segment at all
         run.expected = ()
-        give_back(ctx.layout, ctx.spare)
+        _give_back(ctx)
         return Status.EVENT, at_once
     end = _ended(ctx, integrate(ctx) if segment.rest is None else stay(ctx))
-    give_back(ctx.layout, ctx.spare)
+    _give_back(ctx)
     _add(run, end)
     most = run.problem.choices.max_steps
     if run.steps >= most and end.status in (Status.EVENT, Status.DONE) and end.state.t < run.span.end:
         return Status.STEPS, end.cause
     return end.status, end.cause
+
+
+def _give_back(ctx: Context) -> None:
+    """Keep the record of a segment that has one of its own."""
+    if ctx.modes is None:
+        give_back(ctx.layout, ctx.spare)
 
 
 def _next(run: HybridRun) -> Segment:
@@ -179,7 +191,9 @@ def _next(run: HybridRun) -> Segment:
         samples = samples[(samples >= s.x.t) & (samples <= end)]
     sampling = (span.start.t, s.held_until) if problem.setup.hold > 0.0 else None
     layout = problem.layout(s, run.layouts)
-    return Segment(layout, Span(s.x, end, samples, s.u), not run.phases, arrival, s.step, sampling, rest)
+    if run.record is None:
+        run.record = problem.record(layout)
+    return Segment(layout, Span(s.x, end, samples, s.u), not run.phases, arrival, s.step, sampling, rest, run.record)
 
 
 def _pass_over(ctx: Context, run: HybridRun) -> None:
@@ -218,7 +232,8 @@ def _ended(ctx: Context, status: Status) -> SegmentEnd:
 def _add(run: HybridRun, end: SegmentEnd) -> None:
     """Add a segment that has ended to the run, which is at x⁻ now."""
     s, phase = run.state, end.records
-    phase = replace(phase, remarks=(*run.remarks, *phase.remarks))
+    if run.remarks:
+        phase = replace(phase, remarks=(*run.remarks, *phase.remarks))
     if run.span.samples is not None and end.state.t < run.span.end:
         phase = some_records(phase, phase.t < end.state.t)  # that at its end is the first of the next one
     run.phases.append(phase)
@@ -287,7 +302,8 @@ def _transit(run: HybridRun, scales: Scales) -> None:
             "singular point): the motion after it is not determined",
         )
     due = due_now(run.problem, s, cause, run.zero) if run.problem.switches else {}
-    run.state = replace(s, done=s.done.union(due))
+    if due:
+        run.state = replace(s, done=s.done.union(due))
     _change(run, scales, due)
 
 

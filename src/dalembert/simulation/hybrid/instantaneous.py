@@ -62,7 +62,7 @@ class Instant:
 
     def friction_row(self, velocity: str) -> int:
         """The row of a joint that sticks."""
-        return self.changeable.friction_row(velocity)
+        return self.changeable.friction_rows[velocity]
 
     def rows_of(self, mode: Mode) -> list[int]:
         """All rows that hold in a mode: of constraints, gaps, what sticks."""
@@ -87,12 +87,19 @@ class Instant:
         return np.where(everything.rows.angular, 1.0, rank_policy(everything, self.p).length)
 
     @cached_property
+    def plain(self) -> tuple[list[float], list[float]]:
+        """`sizes` and `units`, number by number."""
+        return self.sizes.tolist(), self.units.tolist()
+
+    @cached_property
     def rate(self) -> float:
         """1/s: how fast the motion is, by velocities, and by accelerations that forces and friction could cause."""
         unit = reach(self.changeable.everything, self.p)
-        a = np.abs(self.velocities(self.free))
-        for name, friction in self.changeable.frictions.items():
-            a = np.maximum(a, friction.law.breakaway * np.abs(self.velocities(self.rows[self.friction_row(name)])))
+        a, frictions = np.abs(self.velocities(self.free)), self.changeable.frictions
+        if frictions:
+            most = np.array([friction.law.breakaway for friction in frictions.values()])
+            by_friction = self.velocities(self.rows[[self.friction_row(name) for name in frictions]].T)
+            a = np.maximum(a, (most * np.abs(by_friction)).max(axis=1))
         return float(np.maximum(np.abs(self.state.v) / unit, np.sqrt(a / unit)).max(initial=0.0))
 
     @cached_property

@@ -109,9 +109,9 @@ class Changeable:
 
     @staticmethod
     def _of(system: System, stops: Stops | None) -> Changeable:
-        joints = list(system.layout.joints.values())
-        contacts = {c.name: c for c in one_sided(system.layout.mechanism, joints, stops)}
-        return Changeable(system, contacts, {f.velocity: f for f in dry_frictions(joints)}, stops)
+        m, joints = system.layout.mechanism, list(system.layout.joints.values())
+        contacts = {c.name: c for c in one_sided(m, joints, stops)}
+        return Changeable(system, contacts, {f.velocity: f for f in dry_frictions(m, joints)}, stops)
 
     @property
     def anything(self) -> bool:
@@ -187,9 +187,14 @@ class Changeable:
             out.setdefault(name, []).append(k)
         return out
 
+    @cached_property
+    def friction_rows(self) -> dict[str, int]:
+        """The row of each joint that can stick, by its velocity."""
+        return {name: self.row_index[f"{f.name}.stick"] for name, f in self.frictions.items()}
+
     def friction_row(self, velocity: str) -> int:
         """The row of a joint that sticks."""
-        return self.row_index[f"{self.frictions[velocity].name}.stick"]
+        return self.friction_rows[velocity]
 
     def chosen(self, mode: Mode) -> tuple[int, ...]:
         """The rows of `everything` that are constraints of a mode: without those of contacts that depend on others."""

@@ -10,7 +10,7 @@ import numpy as np
 from dalembert.formulations import mode_rows as native
 from dalembert.formulations.mode_rows import ModeRows, make_mode_rows, mode_guards
 from dalembert.native.bound import NOTHING, Bound
-from dalembert.native.struct import zeros
+from dalembert.rank import rank_policy
 from dalembert.simulation.hybrid.phase_system import PhaseSystem
 from dalembert.simulation.hybrid.state import Numbers
 from dalembert.simulation.stabilization import Baumgarte
@@ -30,6 +30,7 @@ class ModeData:
         self.whole, self.chosen = system.selected_from
         self.changeable, self.mode = system.changeable, system.mode
         self.p = p[: len(self.whole.p_names)]
+        self.known: dict[tuple[Rows, bool], dict[str, Any]] = {}  # fields
 
     def forces(self, t: np.ndarray, q: np.ndarray, v: np.ndarray, u: np.ndarray) -> dict[str, np.ndarray]:
         """(N,) multipliers of every row that bears, by name, at states."""
@@ -46,17 +47,56 @@ class ModeData:
     def options(self, rows: Rows) -> dict[str, Any]:
         """Fields of the problem of these rows."""
         found = formulation_options(self.system, "nullspace", self.p_of_mode, rows=rows)
-        return {**found, "usual_rank": len(self.chosen if rows is None else rows)}
+        return {**found, "usual_rank": self.rank(rows)}
+
+    def places(self, rows: Rows) -> Sequence[int]:
+        """The places of rows of the mode among all there are."""
+        return self.chosen if rows is None else [self.chosen[k] for k in rows]
+
+    def sizes(self, rows: Rows) -> np.ndarray:
+        """Usual lengths of rows of the mode."""
+        return rank_policy(self.whole, self.p).sizes[list(self.places(rows))]
+
+    def rank(self, rows: Rows) -> int:
+        """How many rows these are."""
+        return len(self.chosen if rows is None else rows)
 
     def rows(self, rows: Rows = None, bare: bool = False, users: Bound = NOTHING, events: int = 0) -> ModeRows:
         """The mode with memory of its own, with its guards; bare: rows alone. users: events of the user."""
+        program = self.program()
+        fields = {k: x.copy() if isinstance(x, np.ndarray) else x for k, x in self.fields(rows, bare).items()}
+        if events:
+            fields |= self.events(program, users, events)
+        return make_mode_rows(program, self.options(rows), users, **fields)
+
+    def room(self, users: Bound = NOTHING, events: int = 0) -> ModeRows:
+        """Memory for any mode; see `mode_rows.hold`."""
+        program, c, n = self.program(), self.changeable, len(self.whole.rows.of)
+        contacts, joints = len(c.contacts), len(c.frictions)
+        most = {
+            "m": n, "rows": np.zeros(n, dtype=np.int64), "joints": joints, "sliders": contacts, "soft": n, "shared": n,
+            "waiting": contacts, "guards": 2 * contacts + joints + 1,
+        }  # fmt: skip
+        fields = {**self.fields((), bare=True), **most}
+        if events:
+            fields |= self.events(program, users, events)
+        options = {**self.options(()), "sizes": np.ones(n)}
+        return make_mode_rows(program, options, users, **fields)
+
+    def program(self) -> Bound:
+        """The program with memory of its own."""
+        return Bound.of(self.changeable.program, {"p": self.p})
+
+    def fields(self, rows: Rows, bare: bool = False) -> dict[str, Any]:
+        """Numbers and arrays of `ModeRows` by name; bare: of rows alone."""
+        found = self.known.get((rows, bare))
+        if found is None:
+            found = self.known[rows, bare] = self._fields(rows, bare)
+        return found
+
+    def _fields(self, rows: Rows, bare: bool) -> dict[str, Any]:
         whole, system = self.whole, self.system
-        chosen = self.chosen if rows is None else [self.chosen[k] for k in rows]
-        program = Bound.of(self.changeable.program, {"p": self.p})
-        x, count = program.x, program.nx
-        if program.time_index < 0:  # room for t, which events may depend on
-            x = zeros(count + 1)
-            x[:count], program.x = program.x, x[:count]
+        chosen = self.places(rows)
         powers = len([n for n in whole.work_names if n != "drivers"])
         own = len([n for n in system.work_names if n != "drivers"])
         fields: dict[str, Any] = {
@@ -70,11 +110,7 @@ class ModeData:
             fields |= self._sliding(chosen) | self._guards(chosen)
             if self.system.loses:
                 fields["lost"] = own - 1
-        if events:
-            fields |= self._events(program, users, events)
-        mode = make_mode_rows(program, self.options(rows), users, **fields)
-        mode.inputs = x
-        return mode
+        return fields
 
     def _places(self, chosen: Sequence[int]) -> dict[int, int]:
         """The place among the forces of the mode of every row that bears."""
@@ -152,7 +188,7 @@ class ModeData:
             return [native.STOPS_TURNING, *slips], [offset, *aim, _first(n.get(("begins", name), 0.0))]
         return [native.STOPS, max(slips)], [offset, aim[0] if slips[0] >= 0 else aim[1]]
 
-    def _events(self, program: Bound, users: Bound, events: int) -> dict[str, Any]:
+    def events(self, program: Bound, users: Bound, events: int) -> dict[str, Any]:
         """Events of the user, and where their inputs are among those of the program."""
         places, time = np.zeros(users.nx, dtype=np.int64), program.time_index
         time = time if time >= 0 else program.nx

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dalembert.charts import LocalChart
 from dalembert.formulations import make_gauge, make_landing
 from dalembert.formulations import mode_rows as native
-from dalembert.formulations.mode_rows import mode_field, mode_whitened
+from dalembert.formulations.mode_rows import ModeRows, mode_field, mode_whitened
 from dalembert.native.bound import NOTHING, Bound
 from dalembert.rank import RankPolicy
 from dalembert.simulation.equations import Equations, measured_rows
@@ -49,12 +49,22 @@ class ModeEquations(Equations):
         s = self.setup
         if s.named:
             return super().ordinary(rows, chart)
+        ode = self.free() if self.is_free else mode_field(self.data.rows(rows))
+        return Stepper(ode.trust(*self.trusted(rows)), s.method, s.method.make(self.system.nq + self.system.nv), {})
+
+    @property
+    def is_free(self) -> bool:
+        """Whether nothing holds or slides in the mode."""
+        return not self.chosen and not self.phase.loses and self.setup.baumgarte is None
+
+    def free(self) -> Bound:
+        """The right-hand side of a mode in which nothing holds or slides."""
+        return Bound.of(self.whole.kernel("ode", rows=()), self.values(None))
+
+    def trusted(self, rows: Rows) -> tuple[float, float]:
+        """Limits of the margins of the right-hand side below which it is not trusted."""
         limit = self.policy.near**2 if self.usual_rank(rows) else -0.5
-        if not self.chosen and not self.phase.loses and s.baumgarte is None:
-            ode = Bound.of(self.whole.kernel("ode", rows=()), self.values(None))
-        else:
-            ode = mode_field(self.data.rows(rows))
-        return Stepper(ode.trust(limit, limit), s.method, s.method.make(self.system.nq + self.system.nv), {})
+        return limit, limit
 
     def unsolved(self, rows: Rows) -> Kernel | Bound:
         plain = ModeData(self.phase, self.setup.p, self.data.numbers)  # `field` adds Baumgarte's terms
@@ -84,19 +94,32 @@ class ModeEquations(Equations):
 
     def _landing(self, name: str, rows: Rows) -> Bound:
         """The nearest position or velocity on the constraints."""
-        system, whole = self.system, self.whole
-        if name == "position":
-            own = range(len(self.chosen)) if rows is None else rows
-            rows = tuple(k for k in own if system.rows.holonomic[k])
-        count = self.usual_rank(rows)
-        if not count:
-            kernel = whole.kernel("correct" if name == "position" else "filter", rows=())
-            return Bound.of(kernel, self.values(None)).trust(0.0, 0.0)
-        mode = self.data.rows(rows, bare=True)
+        rows = self.landing_rows(name, rows)
+        return (
+            self.landing(name, self.data.rows(rows, bare=True), rows)
+            if self.usual_rank(rows)
+            else self.free_landing(name)
+        )
+
+    def landing_rows(self, name: str, rows: Rows) -> Rows:
+        """The rows that positions, or velocities, are brought back to."""
+        if name == "velocity":
+            return rows
+        own = range(len(self.chosen)) if rows is None else rows
+        return tuple(k for k in own if self.system.rows.holonomic[k])
+
+    def free_landing(self, name: str) -> Bound:
+        """That of no rows: quaternions are made unit."""
+        kernel = self.whole.kernel("correct" if name == "position" else "filter", rows=())
+        return Bound.of(kernel, self.values(None)).trust(0.0, 0.0)
+
+    def landing(self, name: str, mode: ModeRows, rows: Rows) -> Bound:
+        """The nearest position or velocity on the rows that are in `mode`."""
+        system = self.system
         bound = make_landing(
-            name, native.mode_equations(mode), whole.kernel("plus"), {}, nq=system.nq, nv=system.nv, rows=count,
-            powers=mode.own_powers, options=self.data.options(rows), rounding=4e-16 * self.policy.length,
-            turns=quaternion_places(system), unit=True,
+            name, native.mode_equations(mode), self.whole.kernel("plus"), {}, nq=system.nq, nv=system.nv,
+            rows=self.usual_rank(rows), powers=mode.own_powers, options=self.data.options(rows),
+            rounding=4e-16 * self.policy.length, turns=quaternion_places(system), unit=True,
         )  # fmt: skip
         return bound.trust(self.policy.tolerance**2, 0.0)  # a factorization that reveals the rank
 

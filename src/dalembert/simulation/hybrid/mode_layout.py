@@ -54,6 +54,13 @@ class ModeLayout(Layout):
         return self.control
 
     @property
+    def inputs_of_events(self) -> int:
+        if not self.is_native or not isinstance(self.equations, ModeEquations):
+            return super().inputs_of_events
+        known = self.phase.changeable.program.slices
+        return known["u"].start if "u" in known else 0
+
+    @property
     def directions(self) -> list[int]:
         own = [TURNS if guard.kind == "turns" else -1 for guard in self.guards]
         return own + super().directions[len(own) :]
@@ -72,23 +79,40 @@ class ModeLayout(Layout):
     def traced_equations(self) -> Equations:
         return self.traced
 
+    @cached_property
+    def is_native(self) -> bool:
+        """Whether all events are in machine code."""
+        return all(isinstance(e.g, expression) for e in self.given.values())
+
+    @cached_property
+    def callbacks(self) -> list[Callback]:
+        if self.is_native and isinstance(self.equations, ModeEquations):
+            return [c for c in (self.controller,) if c is not None and c.is_python]
+        return super().callbacks
+
+    def user_events(self) -> Bound:
+        """Events of the user and of switches, all in machine code, of the mechanism's own state."""
+        equations, functions = self.equations, {name: e.g for name, e in self.given.items()}
+        assert isinstance(equations, ModeEquations)
+        if not functions:
+            return NOTHING
+
+        def values(s: Trace) -> Any:
+            return array([scalar_of(s, g.f, f"event '{name}'") for name, g in functions.items()])
+
+        key = ("mode_events", *(g.f for g in functions.values()))
+        return Bound.of(equations.whole.custom_kernel(key, ARGUMENTS, values), {"p": equations.p})
+
     def watching(self) -> Callback:
         equations, functions = self.equations, {name: e.g for name, e in self.given.items()}
         if not isinstance(equations, ModeEquations):
             return self._traced_guards()
-        base, back, users = equations.whole, Callback(self.phase, self.setup.p, len(self.setup.events)), NOTHING
-        known = [g for g in functions.values() if isinstance(g, expression)]
-        if known and len(known) == len(functions):
-
-            def values(s: Trace) -> Any:
-                return array([scalar_of(s, g.f, f"event '{name}'") for name, g in functions.items()])
-
-            key = ("mode_events", *(g.f for g in known))
-            users = Bound.of(base.custom_kernel(key, ARGUMENTS, values), {"p": equations.p})
+        back = Callback(self.phase, self.setup.p, len(self.setup.events))
+        users = self.user_events() if self.is_native else NOTHING
         inner = mode_guards(
-            equations.data.rows(self.guard_rows, users=users, events=len(known) if users.address else 0)
+            equations.data.rows(self.guard_rows, users=users, events=len(functions) if self.is_native else 0)
         )
-        if users.address or not functions:
+        if self.is_native:
             back.bound = inner
             return back
         return self._with_python(back, inner, functions)

@@ -17,6 +17,7 @@ from dalembert.simulation.events import Event
 from dalembert.simulation.hybrid.instantaneous import Instant
 from dalembert.simulation.hybrid.mode import Changeable
 from dalembert.simulation.hybrid.mode_layout import ModeLayout
+from dalembert.simulation.hybrid.mode_record import ModeRecord, is_for
 from dalembert.simulation.hybrid.phase_system import system_in
 from dalembert.simulation.hybrid.rest import Rest
 from dalembert.simulation.hybrid.state import HybridState
@@ -26,7 +27,15 @@ from dalembert.system.state import State
 from dalembert.system.system import System
 
 LAYOUTS = 64  # kept of a problem
+RECORDS = 4  # kept of a problem
 HERE = 1e-5  # rad, or of a length: a position that has not been left
+
+
+def _nothing(t: float, state: Any) -> float:
+    return 0.0
+
+
+GUARD = Event(_nothing, -1, True)  # stands for one, whose values are those of the mode
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +48,7 @@ class Problem:
     switches: Mapping[str, Switch]
     control: Callback | None  # the controller of all segments
     layouts: dict[Any, ModeLayout] = field(default_factory=dict)
+    records: list[ModeRecord] = field(default_factory=list)  # of runs that have ended
     lock: Any = field(default_factory=threading.Lock)
 
     @cached_property
@@ -114,6 +124,15 @@ class Problem:
             known = self.changeable.base.layout.mechanism.constraints
             self.setup.controller.changed(t, {name: name in held for name in known})
 
+    def record(self, layout: ModeLayout) -> ModeRecord | None:
+        """A record for the segments of a run, this one first; None where each has one of its own."""
+        if not is_for(layout):
+            return None
+        try:
+            return self.records.pop()
+        except IndexError:
+            return ModeRecord(layout)
+
     def layout(self, s: HybridState, mine: dict[Any, ModeLayout]) -> ModeLayout:
         """The functions of a segment: those of an earlier one of the run like it, `mine`, of another run, or new ones.
 
@@ -131,7 +150,7 @@ class Problem:
         with self.lock:
             found = self.layouts.get((key, rows))
         if found is None:
-            own = {f"{kind} {name}": Event(_nothing, -1, True) for kind, name in system.watched}
+            own = dict.fromkeys([f"{kind} {name}" for kind, name in system.watched], GUARD)
             given = self.events(s)
             stabilized = system.rows.of or self.choices.baumgarte is None
             setup = replace(
@@ -147,7 +166,3 @@ class Problem:
             mine.pop(next(iter(mine)))
         mine[key] = found
         return found
-
-
-def _nothing(t: float, state: Any) -> float:
-    return 0.0

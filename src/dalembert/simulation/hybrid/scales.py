@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-import numpy as np
+from math import hypot
 
 from dalembert.simulation.hybrid.contact_modes import AT_REST
 from dalembert.simulation.hybrid.instantaneous import Instant
@@ -48,9 +47,9 @@ class Scales:
 
     def still(self, instant: Instant, rows: int | Sequence[int]) -> float:
         """A speed of rows that is rounding: of their terms, of the motion, and of the time of an event."""
-        k, rate = np.atleast_1d(rows), self.fastest(instant)
+        k, rate, (sizes, units) = [rows] if isinstance(rows, int) else rows, self.fastest(instant), instant.plain
         own = RESOLVED + ROUNDING * abs(instant.state.t) * rate
-        return float(np.linalg.norm(AT_REST * instant.sizes[k]) + own * rate * instant.units[k].max(initial=0.0))
+        return AT_REST * hypot(*(sizes[i] for i in k)) + own * rate * max((units[i] for i in k), default=0.0)
 
     def at_rest(self, instant: Instant, contact: str) -> bool:
         """Whether a start is at rest on a contact, but for rounding of a speed: that of a fall through the length."""

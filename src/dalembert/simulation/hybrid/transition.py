@@ -185,11 +185,20 @@ def _modes(
         sliding[cause.of] = _breakaway(at, before, cause.of)
     found = solved()
     if found is None:
-        raise Ended(
-            Status.NO_FORCES,
-            f"what touches ({', '.join(touching) or 'nothing'}) can neither stick nor slide here (Painlevé's paradox)",
-        )
+        raise Ended(Status.NO_FORCES, _no_forces(at, touching))
     return found
+
+
+def _no_forces(at: Instant, touching: Sequence[str]) -> str:
+    """Why no forces balance: friction, or rows that depend on each other here."""
+    rubs = bool(at.changeable.frictions) or any(at.changeable.contacts[n].static > 0.0 for n in touching)
+    what = f"what touches ({', '.join(touching) or 'nothing'})"
+    if rubs:
+        return f"{what} can neither stick nor slide here (Painlevé's paradox)"
+    return (
+        f"{what} can neither bear nor let go here: the position is singular, and no finite forces along it hold the "
+        "load. Start beside the position, or make one of them a spring"
+    )
 
 
 def _breakaway(at: Instant, before: HybridState, name: str) -> np.ndarray:

@@ -13,12 +13,14 @@ from dalembert.analysis.manifold import tangent_of_motion
 from dalembert.errors import ArgumentError, unknown
 from dalembert.lazy import cached_property
 from dalembert.simulation.hybrid.hybrid_run import HybridRun, PhaseEnergy, some_records
+from dalembert.simulation.hybrid.mode import Changeable
 from dalembert.simulation.hybrid.mode_data import ModeData
 from dalembert.simulation.hybrid.phase_system import PhaseSystem
 from dalembert.simulation.hybrid.switch import Switched
-from dalembert.simulation.passages import Met
+from dalembert.simulation.results.contact_evidence import ContactRun, broken_laws
 from dalembert.simulation.results.run import Run
 from dalembert.simulation.results.warnings import Warnings
+from dalembert.simulation.singular.passages import Met
 from dalembert.simulation.status import Status
 from dalembert.system.system import System
 
@@ -27,11 +29,12 @@ COUNTS = ("steps", "rejected", "evaluations", "corrections")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PhasedRun(Run):
+class PhasedRun(ContactRun):
     """A run whose structure changes: at a change its histories have two rows, the state before and that after it.
 
     `phases` are runs of their own, each of the system with the constraints that hold in it: `run.phases[k].system` can
-    be linearized at `run.phases[k].state()`. `switches` tells what happened between them.
+    be linearized at `run.phases[k].state()`. `switches` tells what happened between them. `gaps` and `penetration` tell
+    how far contacts are apart, and overlap, `contact_residuals` how well forces kept the laws of contact and friction.
     """
 
     _energies: tuple[PhaseEnergy, ...] = ()
@@ -213,6 +216,28 @@ class PhasedRun(Run):
     def contact_names(self) -> tuple[str, ...]:
         """Contacts, ropes and stops of the run."""
         return tuple(self.phases[0].system.changeable.contacts) if self.phases else ()  # type: ignore[attr-defined]
+
+    @property
+    def _changeable(self) -> Changeable:
+        return self.phases[0].system.changeable  # type: ignore[attr-defined]
+
+    @cached_property
+    def contact_residuals(self) -> np.ndarray:
+        """(N,) by how much forces miss the laws of contact and dry friction, over the largest force of the phase.
+
+        A contact that bears does not pull, what sticks needs no more friction than there is.
+        """
+
+        def of(p: Run) -> np.ndarray:
+            system = p.system
+            if not isinstance(system, PhaseSystem):
+                return np.zeros(len(p.t))
+            forces = self._selected(p) or dict(zip(system.rows.names, p.multipliers.T))
+            if system.mode.shared and system.selected_from is None:
+                forces |= dict(zip(system.contact_rows, _shared(p).T))
+            return broken_laws(system.changeable, system.mode, forces, len(p.t))
+
+        return self._joined(of)
 
     def reactions(self, joint: str) -> np.ndarray:
         def of(p: Run) -> np.ndarray:

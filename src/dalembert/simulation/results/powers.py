@@ -9,6 +9,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert import checks
+from dalembert.analysis.at_states import AtStates
 from dalembert.errors import ArgumentError, unknown
 from dalembert.mechanism.forces import Force, JointSpringDamper
 from dalembert.mechanism.traced import Load
@@ -76,6 +77,31 @@ def constraint_power(of: Sequence[str], name: str, multipliers: np.ndarray, A: n
     """(N,) λ · A v over the rows of a constraint."""
     rows = [k for k, constraint in enumerate(of) if constraint == name]
     return np.einsum("kr,kri,ki->k", multipliers[:, rows], A[:, rows], v)
+
+
+class Powers(AtStates):
+    """A motion whose inputs are known: the power that each of them, and each force, brings in."""
+
+    def power(self, name: str, kind: str | None = None) -> np.ndarray:
+        """(N,) W that an input, a force, a constraint or a joint's spring and damper brings into the motion.
+
+        name, kind: as in `Run.power`.
+        """
+        system, kind = self.system, kind_of(self.system, name, kind)
+        r = self._records()
+        if kind == "constraint":
+            flat, m = r.flat(), len(system.row_names)
+            A = self._batch("constraints")[1].reshape(len(flat["v"]), m, system.nv)
+            found = constraint_power(system.rows.of, name, self._row_forces().reshape(-1, m), A, flat["v"])
+            return found.reshape(r.shape)
+        if name in system.led and kind in ("input", "force"):
+            forces = self._batch("driving_forces", a=self._accelerations(), lam=self._all_multipliers())
+            k = list(system.led).index(name)
+            return forces.reshape(*r.shape, -1)[..., k] * r.v[..., system.led[name]]
+        if kind == "joint" and not of_force(system, name, kind):
+            return np.zeros(r.shape)
+        key, value = ("power", kind, name), force_power(system, name, kind)
+        return self._through(lambda lanes: system.custom_kernel(key, ("q", "v", "u", "p", "t"), value, lanes=lanes))
 
 
 def _article(word: str) -> str:

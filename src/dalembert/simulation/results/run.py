@@ -16,12 +16,12 @@ from dalembert.lazy import cached_property
 from dalembert.rank import rank_policy
 from dalembert.simulation.callbacks import expression
 from dalembert.simulation.momentum_maps import MomentumMaps, momentum_maps
-from dalembert.simulation.passages import Met, Passage, describe
 from dalembert.simulation.results.derived import chart_coordinates, indicator, whitened
 from dalembert.simulation.results.histories import Histories
 from dalembert.simulation.results.joint_limits import beyond_limits
 from dalembert.simulation.results.warnings import Warnings
 from dalembert.simulation.run.dense import Continuation, Dense
+from dalembert.simulation.singular.passages import Met, Passage, describe
 from dalembert.simulation.status import Status
 from dalembert.system.state import State
 from dalembert.system.system import System

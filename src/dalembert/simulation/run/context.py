@@ -17,9 +17,7 @@ from dalembert.branch.mirrors import refuse_mirrored
 from dalembert.charts import LocalChart
 from dalembert.integrators.run_record import SKIPPED
 from dalembert.native import library
-from dalembert.simulation.careful import Careful
 from dalembert.simulation.layout import Layout
-from dalembert.simulation.passages import Met
 from dalembert.simulation.run.dense import Dense
 from dalembert.simulation.run.history import History
 from dalembert.simulation.run.interrupt import Interrupt
@@ -29,6 +27,8 @@ from dalembert.simulation.run.segment import Segment
 from dalembert.simulation.run.step_budget import StepBudget
 from dalembert.simulation.run.stepper import Stepper
 from dalembert.simulation.setup import on_manifold
+from dalembert.simulation.singular.passages import Met
+from dalembert.simulation.singular.rank_revealing import Careful
 from dalembert.simulation.total_rates import integrated
 from dalembert.system.state import State
 
@@ -65,8 +65,15 @@ class Context:
         self.charts: list[tuple[float, LocalChart | None]] = []  # None: all coordinates again
         self.found: dict[str, list[tuple[float, np.ndarray]]] = {name: [] for name in self.setup.events}
         self.started = time.perf_counter()
-        spare = lease(layout) if recorder is None else None
-        if spare is None:
+        self.modes = segment.record
+        spare = lease(layout) if recorder is None and self.modes is None else None
+        if self.modes is not None:
+            run, rows = self.modes.run, first_rows(layout, segment.span.start)
+            self.record = run
+            self.modes.begin(layout, rows, np.zeros(self.system.nq + self.system.nv + layout.works))
+            put(self, segment.span.start)
+            spare = Spare(run, rows, b"", run.x, run.ode)
+        elif spare is None:
             run, rows = make_record(layout), first_rows(layout, segment.span.start)
             self.record = run
             place(self, segment.span.start, rows, None, np.zeros(layout.works))
@@ -178,7 +185,10 @@ def place(ctx: Context, state: State, rows: tuple[int, ...] | None, chart: Local
         ctx.charts.append((float(state.t), None))
     x = np.concatenate([state.q, integrated(ctx.setup, state), *local, work])
     room = CHUNK if ctx.history.recorder is None else RECORDED
-    ctx.layout.place(run, rows, chart, x, min(room, ctx.setup.max_steps))
+    if ctx.modes is not None:
+        ctx.modes.place(ctx.layout, rows, x, min(room, ctx.setup.max_steps))
+    else:
+        ctx.layout.place(run, rows, chart, x, min(room, ctx.setup.max_steps))
     if ctx.history.taken == run.clock.t:
         ctx.history.last = run.clock.t, np.concatenate([x, ctx.inputs, [1.0]])  # as the new layout has it
     if chart is not None:
@@ -202,7 +212,9 @@ def dense(ctx: Context, times: np.ndarray, records: np.ndarray) -> Dense:
     if found is None:
         spare = ctx.spare
         found = spare.dense if spare.is_as_laid_out else None
-        if found is None:
+        if ctx.modes is not None and not ctx.record.regime.careful:
+            found = ctx.modes.between(ctx.layout, ctx.rows)
+        elif found is None:
             copy = ctx.record.copy()
             found = Dense(ctx.layout, ctx.rows, lambda: copy, times, records)
             if spare.is_as_laid_out:

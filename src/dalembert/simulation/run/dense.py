@@ -14,10 +14,10 @@ import numpy as np
 
 from dalembert.integrators.run_record import SKIPPED, FillRecord, LocateRecord, RunRecord
 from dalembert.native import library
-from dalembert.simulation.careful import careful, land_record
 from dalembert.simulation.layout import Layout
 from dalembert.simulation.run.native_record import begin_record, make_record
 from dalembert.simulation.setup import TOTAL_RATES
+from dalembert.simulation.singular.rank_revealing import careful, land_record
 from dalembert.simulation.state_units import quaternion_places
 from dalembert.system.state import State
 
@@ -63,9 +63,17 @@ class Dense:
 
     def wish(self, events: int) -> LocateRecord:
         """This thread's record for so many events inside the step between two records."""
-        if not hasattr(self._own, "wish"):
-            self._own.wish = LocateRecord.sized(run=self.run, width=self.states.shape[1], events=events)
-        return self._own.wish
+        known = self._own.__dict__.setdefault("wishes", {})
+        key = self.states.shape[1], events
+        if key not in known:
+            known[key] = LocateRecord.sized(run=self.run, width=key[0], events=events)
+        found: LocateRecord = known[key]
+        return found
+
+    def be_of(self, layout: Layout, rows: tuple[int, ...] | None) -> None:
+        """Go on with another layout, for which the record is laid out now."""
+        self.layout, self.rows_used = layout, rows
+        self._own.__dict__.pop("careful", None)
 
     def rows(self, wanted: np.ndarray) -> np.ndarray:
         """Records (N, width) at increasing times."""

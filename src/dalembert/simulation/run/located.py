@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from dalembert.simulation.careful import land_record
 from dalembert.simulation.events import ending, locate, up_to
 from dalembert.simulation.run.context import Context, dense
 from dalembert.simulation.setup import TOTAL_RATES
+from dalembert.simulation.singular.rank_revealing import land_record
 from dalembert.simulation.status import Status
 from dalembert.simulation.total_rates import velocities
 
@@ -51,7 +51,7 @@ def locate_events(ctx: Context) -> Status:
 
 def locate_across(ctx: Context) -> Status:
     """Locate events on the way across a singular position; in it, forces that are 0/0 stay as they are."""
-    if ctx.layout.watcher is None:
+    if not ctx.setup.events:
         return Status.DONE
     run = ctx.record
     before, now = run.event_values[0, : run.events.own], event_values(ctx, run.clock.t).copy()

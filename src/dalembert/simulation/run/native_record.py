@@ -37,10 +37,17 @@ CHUNK = 2000  # records, and at first attempts, between two looks at the clock, 
 
 def make_record(layout: Layout) -> RunRecord:
     """A record with everything that stays as it is for runs of this layout."""
+    watcher = layout.watcher
+    watch = NOTHING if watcher is None else of_joint_rates(layout.setup, watcher.bound).copy()  # others may run
+    return make_record_of(layout, watch)
+
+
+def make_record_of(layout: Layout, watch: Bound) -> RunRecord:
+    """A record of this layout whose events are these."""
     s, system = layout.setup, layout.system
     run = RunRecord(
         control=NOTHING if layout.controller is None else of_joint_rates(s, layout.controller.bound),
-        watch=NOTHING if layout.watcher is None else of_joint_rates(s, layout.watcher.bound).copy(),  # others may run
+        watch=watch,
         gauge=NOTHING,
         indicators=_indicators(s),
         ode=Bound.around(0, np.zeros(s.nu), np.zeros(1), np.zeros(1)),  # until `place`: holds the inputs
@@ -58,7 +65,6 @@ def make_record(layout: Layout) -> RunRecord:
 def make_numbers(layout: Layout) -> RunRecord:
     """The numbers of a record that stay as they are for runs of this layout."""
     s, system, project, indicators = layout.setup, layout.system, layout.setup.projection, _indicators(layout.setup)
-    watched = {} if layout.watcher is None else layout.watcher.bound.slices
     blind = bool(system.rows.of) and (s.named or layout.equations.unequal)
     return RunRecord(
         nq=system.nq,
@@ -88,7 +94,7 @@ def make_numbers(layout: Layout) -> RunRecord:
         events=Events(
             count=max(1, len(s.events)),
             own=len(layout.guards),
-            u_index=watched["u"].start if "u" in watched else 0,
+            u_index=layout.inputs_of_events,
         ),
         discontinuities=Discontinuities(
             count=indicators.ny if indicators.address else 0,

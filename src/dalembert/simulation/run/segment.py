@@ -16,6 +16,7 @@ from dalembert.simulation.status import Status
 from dalembert.system.state import State
 
 if TYPE_CHECKING:
+    from dalembert.simulation.hybrid.mode_record import ModeRecord
     from dalembert.simulation.hybrid.rest import Rest
     from dalembert.simulation.layout import Layout
     from dalembert.simulation.results.run import Run
@@ -31,6 +32,7 @@ class Segment(NamedTuple):
     step: float = 0.0  # s, its first one; 0: chosen
     sampling: tuple[float, float] | None = None  # s: when a controller was sampled first, and until when it is held
     rest: Rest | None = None  # what holds a mechanism that does not move
+    record: ModeRecord | None = None  # of native code, which all segments of the run use
 
 
 class Cause(NamedTuple):

@@ -10,13 +10,14 @@ import numpy as np
 from dalembert.analysis.manifold import tangent_of_motion
 from dalembert.analysis.mobility import independent_rows
 from dalembert.analysis.tangent_cone import TangentCone
-from dalembert.simulation.careful import give_back, lease
-from dalembert.simulation.crossing import BESIDE_IT, CLOSEST, FAR, NEARER, Crosser, branch_of
-from dalembert.simulation.passages import Met, describe, known_with_drift
 from dalembert.simulation.run.charts import next_chart, without_chart
 from dalembert.simulation.run.context import Context, place, take_records
 from dalembert.simulation.run.located import KNOWN, cut, last_known_velocity, locate_across
 from dalembert.simulation.setup import Setup
+from dalembert.simulation.singular.crossing import BESIDE_IT, CLOSEST, FAR, NEARER, Crosser, branch_of
+from dalembert.simulation.singular.passages import Met, describe, known_with_drift
+from dalembert.simulation.singular.rank_revealing import give_back, lease
+from dalembert.simulation.singular.resolution import resolution
 from dalembert.simulation.status import Status
 from dalembert.simulation.total_rates import integrated
 from dalembert.system.state import State
@@ -79,19 +80,37 @@ def _step_carefully(ctx: Context) -> None:
     ctx.usual, ctx.dense = stepper.now(run, ctx.setup.method), None
     stepper.enter(run)
     run.low[:] = run.low_before[:] = 0.0
-    if ctx.margin() < FAR**2:  # a state in doubles, turned by rounding: nearer misses are not told from met positions
-        run.ruler.hit = run.ruler.crossed
+    follow(ctx, _resolution(ctx))
+
+
+def _resolution(ctx: Context) -> float:
+    """σ down to which a motion that misses the position ahead is followed; 0: to `hit`.
+
+    Nearer than `hit` only where it turns aside there. Not one that begins beside the position, in doubles, nor one that
+    has crossed another: it is not known so well.
+    """
+    run, system, p, usual = ctx.record, ctx.system, ctx.setup.p, ctx.layout.equations.usual_rank(ctx.rows)
+    assert ctx.careful is not None
+    driven = "drivers" in system.work_names or bool(system.led)
+    if not ctx.careful.exact or system.nv - usual + driven < 2:  # no apex
+        return 0.0
+    if ctx.margin() < FAR**2 or any(met.sigma <= met.hit for met in ctx.met):
+        return 0.0
+    return resolution(system, ctx.state(), p, usual, ctx.inputs, run.ruler, ctx.careful.phi)
+
+
+def follow(ctx: Context, sigma: float) -> None:
+    """Follow motions that miss a position down to this σ; 0: to `hit`."""
+    assert ctx.careful is not None
+    ctx.record.regime.followed = sigma
+    ctx.careful.reveal(0.1 * ctx.record.ruler.finest if sigma else 0.5 * ctx.record.ruler.hit)
 
 
 def go_on_carefully(ctx: Context, singular: int, low: np.ndarray) -> None:
-    """Be where a recording ends: in all coordinates until a chart is possible, in careful steps or not.
-
-    singular: 1 for careful steps, 2 for those that follow a motion down to `followed`.
-    """
+    """Be where a recording ends: in all coordinates until a chart is possible, in careful steps or not."""
     without_chart(ctx)
     if singular:
         _step_carefully(ctx)
-        ctx.record.ruler.hit = ctx.record.ruler.followed if singular == 2 else ctx.record.ruler.crossed
         ctx.record.low[:], ctx.record.low_before[:] = low, low
 
 
@@ -164,6 +183,7 @@ def _cross(ctx: Context) -> Status:
     if not _stayed(ctx, start.t, x):
         margin = 0.0 if run.regime.precise else ctx.margin(position.t, x)
         note(ctx, position.t, 0.0, x, (start.t, run.clock.t), margin, True, run.counts.careful_steps, found.determined)
+    follow(ctx, 0.0)
     return locate_across(ctx)
 
 
@@ -184,11 +204,11 @@ def _crosser(ctx: Context, end: float) -> Crosser:
     left, duration = max(end - run.clock.t, 0.0), end - ctx.span.start.t
     return Crosser(
         ctx.system, ctx.setup.p, ctx.inputs.copy(), rates, ctx.careful.land,
-        ctx.layout.equations.usual_rank(ctx.rows), run.ruler.crossed, left,
+        ctx.layout.equations.usual_rank(ctx.rows), run.ruler.hit if run.regime.across else run.regime.followed, left,
         left + duration if run.regime.beyond else left, STAY * duration, ctx.setup.rtol,
         ctx.segment.first and run.clock.t == ctx.span.start.t,
         inputs if run.control.address and run.clock.hold == 0.0 else None, ctx.arrival,
-        run.ruler.hit if run.ruler.hit < run.ruler.crossed else np.inf,
+        run.regime.followed if run.regime.across else 0.0,
     )  # fmt: skip
 
 
@@ -196,7 +216,8 @@ def _come_nearer(ctx: Context, h: float) -> Status:
     """A crossing that was refused: careful steps, of at most h, come nearer first."""
     _land_start(ctx)
     run, sigma = ctx.record, ctx.margin() ** 0.5
-    run.regime.across = max(FAR if sigma > FAR else CLOSEST, NEARER * sigma)
+    if run.regime.across:
+        run.regime.across = max(FAR if sigma > FAR else CLOSEST, NEARER * sigma)
     if ctx.refused == run.clock.t:  # a step failed
         run.step.h *= 0.5
     run.step.h, ctx.refused = min(run.step.h, h), run.clock.t
@@ -264,9 +285,10 @@ def note(
         resolved = resolved_by_given_steps(setup, system.state(q, v, t), sigma, usual, run.scales.rate, ctx.inputs)
     weakness = sigma if run.regime.precise else margin  # elimination squares the angle between rows
     error = ROUNDING / max(weakness, ROUNDING)
-    if run.regime.careful and run.ruler.hit < run.ruler.crossed:  # rows in twice the precision
+    if run.regime.followed:  # by rows in twice the precision
         error = 0.0
-    met = Met(t, sigma, q, v, span[0], span[1], run.ruler.hit, error, setup.rtol, usual, steps, resolved, determined)
+    met_below = run.regime.followed or run.ruler.hit
+    met = Met(t, sigma, q, v, span[0], span[1], met_below, error, setup.rtol, usual, steps, resolved, determined)
     if determined is None:
         met = known_with_drift(setup, met, ctx.inputs)
     if system.led and sigma <= run.ruler.hit and determined is None:  # now: the inputs are not kept with it

@@ -26,7 +26,7 @@ def begin(ctx: Context) -> None:
             ctx.inputs[:], run.counts.records = u, 0
     if not run.counts.records:
         library.call("begin", run)
-    if ctx.layout.watcher is not None:
+    if ctx.setup.events:
         run.event_values[:] = event_values(ctx, run.clock.t)
 
 

@@ -12,6 +12,7 @@ from dalembert.errors import ArgumentError, unknown
 from dalembert.lazy import cached_property
 from dalembert.mechanism.contacts.stop import Stops
 from dalembert.simulation.hybrid.mode import Changeable
+from dalembert.simulation.results.contact_evidence import ContactRun
 from dalembert.simulation.results.result import result
 from dalembert.simulation.results.run import Run
 from dalembert.simulation.run.context import Context
@@ -21,7 +22,7 @@ from dalembert.simulation.time_stepping.layout import OWN, SteppingLayout
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SteppedRun(Run):
+class SteppedRun(ContactRun):
     """A run by time stepping (method "moreau"): forces of contacts and friction are means over the step that ends.
 
     `run.multiplier("floor")` has the forces of a contact, `run.gaps` how far its elements are apart,
@@ -41,18 +42,6 @@ class SteppedRun(Run):
     def contact_names(self) -> tuple[str, ...]:
         """Contacts, ropes and stops of the run."""
         return tuple(self._changeable.contacts)
-
-    @cached_property
-    def gaps(self) -> np.ndarray:
-        """(N, contacts) m or rad, in the order of contact_names; negative where they overlap."""
-        kernel, rows = self._changeable.everything.kernel("residuals"), list(self._changeable.gap_row.values())
-        known = {"q": self.q, "v": self.v, "p": self.p, "t": self.t[:, None]}
-        return np.asarray(kernel.batch(*(known[n] for n in kernel.names_in))[0])[:, rows]
-
-    @cached_property
-    def penetration(self) -> np.ndarray:
-        """(N,) m or rad: the largest overlap of a contact, a stop or a rope."""
-        return np.maximum(-self.gaps, 0.0).max(axis=1, initial=0.0)
 
     def multiplier(self, name: str) -> np.ndarray:
         """History of the multiplier of a row ("C.x", "floor.gap"), (N,), or of the k rows of a constraint, (N, k).

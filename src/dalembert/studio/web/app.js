@@ -1,13 +1,15 @@
 // The studio: everything on the page, wired to the session.
 import { pointOf, smooth } from "dalembert/poses.js";
 import { createStage } from "dalembert/stage.js";
-import { $, download, make, rarely, tabs, toast } from "./dom.js";
+import { $, download, make, rarely, recall, remember, tabs, toast } from "./dom.js";
+import { Draw, Units } from "./draw.js";
 import { wireFiles } from "./files.js";
 import { wireKeys } from "./keys.js";
 import { Link, Stream } from "./link.js";
 import { Plots } from "./plots.js";
 import { arrowsOf, Forces, Report } from "./report.js";
 import { rangeOf, Sliders } from "./sliders.js";
+import { showStart } from "./start.js";
 import { Linear, Map2 } from "./studies.js";
 import { posesAt, Timeline } from "./timeline.js";
 
@@ -33,7 +35,14 @@ tabs(document.querySelector("#right .tabs"), tab => {
   map.draw();
 });
 
+const units = new Units();
+units.angle = recall("angle") ?? "deg";
+units.metres = recall("metres") ?? "m";
+
 const link = new Link({
+  start: offered => { showStart(offered, send, () => $("file").click(), state.model || draw.told ? () => { $("start").hidden = true; } : null); $("start").hidden = false; },
+  sketch: told => { $("start").hidden = true; $("save-sketch").hidden = false; draw.tell(told); if (!told.dragged) drawTraces(); },
+  empty: () => { draw.ready(false); timeline.pause(); },
   model: setModel,
   shapes: header => {
     const plane = state.model.scene.planar;
@@ -72,6 +81,7 @@ const link = new Link({
   slides.busy = seeks.busy = false;
 });
 const slides = new Stream(link), seeks = new Stream(link);
+const draw = new Draw({ link, send, units, sheet: () => {} }, () => { timeline.pause(); stage?.resize(); });
 
 // --- status -----------------------------------------------------------------------------------------------------------
 
@@ -94,6 +104,10 @@ function showStatus() {
 // --- the model --------------------------------------------------------------------------------------------------------
 
 function setModel(model) {
+  $("start").hidden = true;
+  if (!model.sketched) { draw.close(); $("save-sketch").hidden = true; }
+  draw.ready(true);
+  $("hint").hidden = recall("dragged") === "yes";
   state.model = model;
   Object.assign(state, { runs: {}, mode: null, view: "bench", traces: [], arrows: [], poses: null, fresh: true });
   document.title = `${model.name} – dalembert studio`;
@@ -131,7 +145,7 @@ function build(again) {
   }
   stage = createStage($("stage"), scene, { theme: document.documentElement.dataset.theme });
   setQuality(state.quality);
-  window.studio = { stage, state, link, timeline, plots, slides };
+  Object.assign(window.studio, { stage });
   for (const [name, on] of Object.entries(state.show)) if (name !== "forces") stage.show({ [name]: on });
   stage.onDrag({ start: grabbed, move: dragged, end: released, hover: hovered });
   stage.on("frame", () => { state.frames++; });
@@ -219,7 +233,7 @@ function note(text) {
 
 function buildSliders() {
   const { model, q } = state;
-  coordinates.build(model.coordinates.map(c => ({ name: c.name, unit: c.unit, value: q[c.index], drive: c.actuated, ...rangeOf(c, q[c.index]) })), (name, to) => {
+  coordinates.build(model.coordinates.map(c => ({ name: c.name, unit: c.unit, units, value: q[c.index], drive: c.actuated, ...rangeOf(c, q[c.index]) })), (name, to) => {
     state.sliding = { do: "slide", name, to };
     slides.send(state.sliding);
   });
@@ -232,13 +246,15 @@ function buildSliders() {
   $("inputs-section").hidden = !model.inputs.length;
   inputs.build(model.inputs.map(name => ({ name, value: 0, low: -10, high: 10, zero: true })), (name, value) => send({ do: "inputs", values: { [name]: value } }));
   $("keys").textContent = model.inputs.length ? `Live: ${model.inputs.slice(0, 4).map((n, k) => `${["← →", "↓ ↑", "A D", "S W"][k]} ${n}`).join(", ")}; or a gamepad.` : "";
-  map.setModel(model, () => state.q);
+  map.setModel(model, () => state.q, model.nv - state.last.rank);
 }
 
 // --- dragging ---------------------------------------------------------------------------------------------------------
 
 function grabbed(hit) {
   if (!state.model.bodies.slice(1).includes(hit.body)) return false;
+  $("hint").hidden = true;
+  remember("dragged", "yes");
   timeline.pause();
   endMode();
   state.view = "bench";
@@ -274,7 +290,7 @@ function hovered(hit, event) {
 }
 
 function drawTraces() {
-  if (!stage) return;
+  if (!stage || !state.model) return;
   const out = [];
   for (const trace of state.traces) {
     for (const [slot, hue] of [["B", "#8a94a0"], ["A", trace.color]]) {
@@ -285,6 +301,7 @@ function drawTraces() {
       out.push({ points: smooth(points), color: hue, name: trace.name });
     }
   }
+  if (state.model.sketched && draw.told) for (const c of draw.told.curves) out.push({ points: c.places.flatMap(([x, y]) => [x, y, 0]), color: "#9a5fc0", name: c.pin });
   if (state.drag && state.poses) {
     const from = pointOf(state.poses, state.model.bodies.indexOf(state.drag.body), state.drag.point), to = state.drag.to;
     out.push({ points: [...from, ...to], color: "#e08700", name: "pull" });
@@ -329,8 +346,10 @@ function ranRun(header, arrays) {
     return;
   }
   $("keep").disabled = false;
-  const again = timeline.playing || state.view === "run";
-  if (!again) timeline.t = run.begin;
+  const shown = state.last?.source === "seek";  // the bench shows a time of this run: the page was loaded again
+  const again = timeline.playing || state.view === "run" || shown;
+  if (shown && !timeline.playing) timeline.t = state.last.t;
+  else if (!again) timeline.t = run.begin;
   const playing = timeline.playing;
   timeline.setRun(run);
   if (!header.success) toast(`The run: ${header.message}`, "error");
@@ -414,12 +433,17 @@ const act = {
   branch: () => send({ do: "branch" }),
   rest: () => send({ do: "equilibrium" }),
   hold: () => send({ do: "hold" }),
-  zero: () => send({ do: "inputs", values: Object.fromEntries(state.model.inputs.map(n => [n, 0])) }),
+  zero: () => send({ do: "inputs", values: Object.fromEntries((state.model?.inputs ?? []).map(n => [n, 0])) }),
   keep: () => send({ do: state.runs.B ? "forget" : "keep" }),
   python: () => send({ do: "script" }),
   help: () => $("keyboard").showModal(),
   theme: () => setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"),
   open: () => $("file").click(),
+  home: () => send({ do: "start" }),
+  degrees: () => setUnits("angle", units.angle === "deg" ? "rad" : "deg"),
+  millimetres: () => setUnits("metres", units.metres === "mm" ? "m" : "mm"),
+  "draw-again": () => draw.show(true),
+  "move-it": () => { draw.show(false); stage?.camera.fit(); },
   stop: () => { state.recorder?.cancel(); send({ do: "stop" }); },
 };
 for (const [id, f] of Object.entries(act)) $(id).onclick = f;
@@ -429,6 +453,7 @@ $("keyboard-close").onclick = () => $("keyboard").close();
 $("copy").onclick = async () => { await navigator.clipboard.writeText(document.querySelector("#code pre").textContent); toast("Copied."); };
 $("tools").addEventListener("click", e => {
   const button = e.target.closest("button");
+  if (!stage) return;
   if (button?.dataset.view) { if (button.dataset.view !== "fit") stage.camera.view(button.dataset.view); stage.camera.fit(); }
   const name = button?.dataset.show;
   if (!name) return;
@@ -438,9 +463,24 @@ $("tools").addEventListener("click", e => {
   else stage.show({ [name]: state.show[name] });
 });
 
+/** Degrees or radians, millimetres or metres, on this page and the next ones. */
+function setUnits(what, name) {
+  units[what] = name;
+  remember(what, name);
+  showUnits();
+  if (state.model && state.q.length) buildSliders();
+  if (draw.told) draw.tell(draw.told);
+}
+
+function showUnits() {
+  $("degrees").setAttribute("aria-pressed", units.angle === "deg");
+  $("millimetres").setAttribute("aria-pressed", units.metres === "mm");
+}
+showUnits();
+
 function setTheme(name) {
   document.documentElement.dataset.theme = name;
-  try { localStorage.setItem("dalembert theme", name); } catch { /* no storage: the theme is for this page */ }
+  remember("theme", name);
   stage?.setTheme(name);
   plots.legend();
   plots.later();
@@ -448,10 +488,9 @@ function setTheme(name) {
   map.draw();
   timeline.marks();
 }
-let kept = null;
-try { kept = localStorage.getItem("dalembert theme"); } catch { /* none */ }
-setTheme(kept ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"));
+setTheme(recall("theme") ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"));
 
 const studio = { state, send, status, timeline, inputs, get stage() { return stage; } };
+window.studio = Object.assign(window.studio ?? {}, { state, link, timeline, plots, slides, draw, send });
 wireFiles(studio);
 wireKeys(studio, act);

@@ -93,3 +93,13 @@ export function drawing(canvas) {
 }
 
 export const color = name => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+
+/** A choice of the user, kept in a cookie: storage is per port, and the studio's changes. */
+export function remember(name, value) {
+  document.cookie = `dalembert_${name}=${encodeURIComponent(value)}; path=/; max-age=31536000; SameSite=Strict`;
+}
+
+export function recall(name) {
+  const found = document.cookie.split("; ").find(c => c.startsWith(`dalembert_${name}=`));
+  return found ? decodeURIComponent(found.slice(found.indexOf("=") + 1)) : null;
+}

@@ -3,9 +3,11 @@ import { make, number } from "./dom.js";
 
 /** One slider with its number; changed(value) follows the hand. */
 class Slider {
-  constructor({ name, unit = "", low, high, value, limits = false, drive = false, zero = false }, changed) {
+  constructor({ name, unit = "", units = null, low, high, value, limits = false, drive = false, zero = false }, changed) {
     this.name = name;
     this.changed = changed;
+    this.factor = units?.factor(unit) ?? 1;  // of what is shown; low, high and value stay rad and m
+    unit = units?.name(unit) ?? unit;
     const id = `slider ${name} ${Math.random().toString(36).slice(2)}`;
     this.range = make("input", { type: "range", min: 0, max: 1000, step: 1, id });
     this.range.setAttribute("aria-label", `${name}${unit ? `, ${unit}` : ""}`);
@@ -23,13 +25,15 @@ class Slider {
     this.range.addEventListener("pointerdown", () => { this.held = true; });
     this.range.addEventListener("pointerup", () => { this.held = false; });
     if (zero) this.range.addEventListener("dblclick", () => this.moved(0));
-    this.field.addEventListener("change", () => { if (Number.isFinite(this.field.valueAsNumber)) this.moved(this.field.valueAsNumber); });
+    this.field.addEventListener("input", () => { this.typing = true; });
+    this.field.addEventListener("blur", () => { this.typing = false; this.show(this.value); });
+    this.field.addEventListener("change", () => { this.typing = false; if (Number.isFinite(this.field.valueAsNumber)) this.moved(this.field.valueAsNumber / this.factor); });
   }
 
   span(low, high) {
     [this.low, this.high] = [low, high];
-    this.ends[0].textContent = number(low, 3);
-    this.ends[1].textContent = number(high, 3);
+    this.ends[0].textContent = number(low * this.factor, 3);
+    this.ends[1].textContent = number(high * this.factor, 3);
   }
 
   moved(value) {
@@ -39,8 +43,8 @@ class Slider {
 
   show(value) {
     this.value = value;
-    const digits = Math.max(0, 3 - Math.floor(Math.log10(Math.max(this.high - this.low, 1e-12))));
-    this.field.value = String(+value.toFixed(Math.min(digits, 12)));
+    const digits = Math.max(0, 3 - Math.floor(Math.log10(Math.max((this.high - this.low) * this.factor, 1e-12))));
+    this.field.value = String(+(value * this.factor).toFixed(Math.min(digits, 12)));
   }
 
   /** What the mechanism says; a slider in the hand stays with the hand. */
@@ -49,7 +53,7 @@ class Slider {
       const more = 0.15 * (this.high - this.low);
       this.span(Math.min(this.low, value - more), Math.max(this.high, value + more));
     }
-    if (document.activeElement !== this.field) this.show(value);
+    if (!this.typing) this.show(value);
     if (!this.held) this.range.value = Math.round(1000 * (value - this.low) / (this.high - this.low || 1));
   }
 }

@@ -149,13 +149,13 @@ export class Map2 {
     new ResizeObserver(() => this.draw()).observe(element);
   }
 
-  setModel(model, q) {
+  setModel(model, q, mobility) {
     this.model = model;
     this.map = null;
     this.canvas.hidden = true;
     this.told.textContent = "How far each place is from a singular position. Click a place to go there.";
     const names = model.coordinates.map(c => c.name), bodies = model.bodies.slice(1).flatMap(b => ["x", "y", "z"].map(a => `${b}.${a}`));
-    const all = [...names, ...bodies], driven = model.coordinates.filter(c => c.actuated).map(c => c.name), first = [...driven, ...names];
+    const all = [...names, ...bodies], driven = model.coordinates.filter(c => c.actuated).map(c => c.name), first = [...new Set([...driven, ...names])].slice(0, Math.max(mobility, 1));
     const range = name => {
       const c = model.coordinates.find(x => x.name === name);
       if (!c) return [-model.length, model.length];
@@ -182,7 +182,7 @@ export class Map2 {
   }
 
   ask() {
-    const axes = this.axes.filter(a => a.name.value !== "(none)").map(a => ({ name: a.name.value, low: a.low.valueAsNumber, high: a.high.valueAsNumber, count: Math.round(this.count.valueAsNumber) }));
+    const axes = this.axes.filter((a, k) => a.name.value !== "(none)" && (!k || a.name.value !== this.axes[0].name.value)).map(a => ({ name: a.name.value, low: a.low.valueAsNumber, high: a.high.valueAsNumber, count: Math.round(this.count.valueAsNumber) }));
     this.send({ do: "map", axes });
   }
 

@@ -60,6 +60,22 @@ class Crossing(NamedTuple):
     along: np.ndarray | None = None  # (nv,) a velocity along that branch, where the motion itself is slow
 
 
+class Beside(NamedTuple):
+    """What the constraints are at a state beside a singular position."""
+
+    sigma: float
+    rank: int  # in the position
+    cone: TangentCone
+
+
+def beside(system: System, x: State, p: np.ndarray, usual: int, hit: float, u: Any) -> Beside:
+    """Of a state x; usual: rank of the constraints elsewhere, hit: σ of a position that is met, u: inputs."""
+    here = tangent_of_motion(system, x, p)
+    sigma = here.sigma[:usual]
+    rank = int((sigma > max(TOGETHER * sigma[-1], 4.0 * hit)).sum())
+    return Beside(float(sigma[-1]), rank, TangentCone.of(system, x, p, rank, usual, here, u))
+
+
 @dataclass(frozen=True, eq=False)
 class Crosser:
     """Crosses the singular positions of a run; `cross` returns a sentence where no motion continues."""
@@ -78,23 +94,19 @@ class Crosser:
     begins: bool = True  # whether the run begins here; else one that rests here came along a branch
     inputs: Callable[[State], np.ndarray] | None = None  # (nu,) at a state, where a law gives them at all times
     arrival: np.ndarray | None = None  # (nv,) the velocity beside the position with which it came, if known
-    followed: float = np.inf  # σ down to which steps follow a motion that misses the position
+    followed: float = 0.0  # σ down to which steps follow a motion that misses the position; 0: to `hit`
 
     @one_thread()
     def cross(self, x: State) -> Crossing | str | float | None:
         """From a state at, or just before, a singular position to one after it.
 
         Where it may still be missed, or is better crossed from nearer: how long (s) the next step may be, at most. None
-        where motions beside one that meets the position turn around it, and steps follow them.
+        where motions beside one that meets the position turn around it, and steps follow this one.
         """
-        here = tangent_of_motion(self.system, x, self.p)
-        sigma = here.sigma[: self.usual]
-        now = float(sigma[-1])
-        rank = int((sigma > max(TOGETHER * now, 4.0 * self.hit)).sum())
-        cone = TangentCone.of(self.system, x, self.p, rank, self.usual, here, self.u)
+        now, rank, cone = beside(self.system, x, self.p, self.usual, self.hit, self.u)
         if drives_against(self.system, x, self.p, cone):
             return cause(self.system, x, self.p, self.usual, self.u)
-        if cone.kind == "cone" and now > self.followed:
+        if self.followed and now > self.hit and self._ahead(x, cone, now) > self.followed:
             return None
         target = max(FAR, 30.0 * self.hit, now)
         y = cone.local(x.v)
@@ -132,6 +144,12 @@ class Crosser:
         off = now / max(cone.opening(on), 1e-300)  # s, before x or after it
         until, _ = self._least(lambda s: self._moved(x, s - off, x.v, vdot), off)
         return found._replace(position=self._moved(x, until - off, x.v, vdot))
+
+    def _ahead(self, x: State, cone: TangentCone, now: float) -> float:
+        """The least σ ahead of a motion that goes on as it does."""
+        vdot = self._vdot(x)
+        guess = now / max(cone.opening(cone.local(x.v)), 1e-300)
+        return self._least(lambda s: self._moved(x, s, x.v, vdot), guess)[1]
 
     def _rests(self, cone: TangentCone, y: np.ndarray) -> bool:
         """Whether a motion with velocity y (n,) has come to rest here."""

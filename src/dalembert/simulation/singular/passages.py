@@ -13,8 +13,8 @@ from dalembert.formulations import make_gauge
 from dalembert.native.bound import Bound
 from dalembert.protocols import Inputs
 from dalembert.rank import rank_policy, reach
-from dalembert.simulation.local_cone import LocalCone, Rows
 from dalembert.simulation.setup import Setup
+from dalembert.simulation.singular.local_cone import LocalCone, Rows
 from dalembert.system.equation_rows import is_large
 from dalembert.system.state import State
 from dalembert.system.system import System

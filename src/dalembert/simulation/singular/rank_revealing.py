@@ -11,6 +11,7 @@ from dalembert.formulations import are_rows_known, make_landing, make_precise, m
 from dalembert.formulations.precise import PreciseRows
 from dalembert.integrators.methods import METHODS
 from dalembert.native.bound import NOTHING, Bound
+from dalembert.protocols import StateLike
 from dalembert.recursions.momentum import kinetic_energy
 from dalembert.simulation.layout import Layout
 from dalembert.simulation.run.stepper import Stepper
@@ -37,7 +38,21 @@ class Careful(NamedTuple):
     position: Bound
     velocity: Bound
     low: np.ndarray  # (nq,) low part of the last position that was landed
+    exact: bool  # whether rows are computed in twice the precision
     units: np.ndarray  # (nq,) of the coordinates: 1 rad, or the length of the mechanism
+
+    def reveal(self, sigma: float) -> None:
+        """Count singular values of the rows up to σ as zero."""
+        landings = self.position, self.velocity, *(self.stepper.fields.get(name) for name in ("correct", "filter"))
+        for function in (self.stepper.ode, *landings):
+            if function is not None:
+                function.w.problem.tolerance = function.w.problem.floor = sigma
+
+    def phi(self, x: StateLike) -> np.ndarray:
+        """(m,) holonomic Φ of a state in twice the precision."""
+        nq, f = len(x.q), self.position
+        self.low[:] = 0.0
+        return f.at(x.t, x.q)[nq : nq + f.rows].copy()
 
     def land(self, x: State, least: float) -> State | None:
         """The nearest state on the manifold; None where σ is less than `least` on the way, or none is near."""
@@ -62,8 +77,8 @@ def careful(layout: Layout, rows: tuple[int, ...] | None) -> Careful:
     """The careful steps of a run that uses these rows; they use all of them."""
     s, system, dop853 = layout.setup, layout.system, METHODS["dop853"]
     known, low = _rows_are_known(layout), np.zeros(system.nq)
-    hit = layout.ruler.followed if known else layout.ruler.hit
-    options: dict[str, Any] = {"tolerance": 0.5 * hit, "floor": 0.5 * hit, "safety": 1.0}
+    cut = 0.5 * layout.ruler.hit
+    options: dict[str, Any] = {"tolerance": cut, "floor": cut, "safety": 1.0}
     if s.formulation == "auto":
         options = {**s.options, **options}
     usual = layout.traced_equations.usual_rank(rows)
@@ -76,7 +91,7 @@ def careful(layout: Layout, rows: tuple[int, ...] | None) -> Careful:
         "regime.careful": 1,
         "regime.across": ACROSS,
         "regime.until": (2.0 * layout.ruler.near) ** 2,
-        "ruler.hit": hit,
+        "regime.followed": 0.0,
         "step.rtol": max(FINEST, s.rtol),
         "step.atol": max(FINEST, s.atol),
     }
@@ -93,7 +108,7 @@ def careful(layout: Layout, rows: tuple[int, ...] | None) -> Careful:
         if correct.owner.exact:
             fields |= {"manifold.max_corrections": 4, "manifold.tolerance": 1e-22 * min(1.0, layout.policy.length)}
     units = state_units(system, system.nq + system.nv, layout.policy.length)[: system.nq]
-    return Careful(rows, Stepper(ode, dop853, dop853.make(0), fields), position, velocity, low, units)
+    return Careful(rows, Stepper(ode, dop853, dop853.make(0), fields), position, velocity, low, known, units)
 
 
 def land_record(layout: Layout, rows: tuple[int, ...] | None, t: float, record: np.ndarray) -> None:
