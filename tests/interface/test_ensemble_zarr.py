@@ -163,6 +163,15 @@ def test_what_is_damaged_or_missing_is_made_again(file, how, tmp_path):
     np.testing.assert_array_equal(xarray.open_zarr(folder / "paths.zarr", consolidated=False)["q"], whole.q)
 
 
+def test_an_array_that_lost_its_shape_is_made_again(tmp_path):
+    """Zarr takes it for a group."""
+    whole, folder = study(40, store=tmp_path / "runs", paths="zarr"), tmp_path / "runs"
+    about = folder / "paths.zarr/turned/.zarray"
+    about.write_text(about.read_text().replace("shape", "shaqe"))
+    with pytest.warns(RuntimeWarning, match="made again"):
+        same(whole, study(40, store=folder, paths="zarr"))
+
+
 def test_a_store_whose_making_was_cut_off_is_made_anew(tmp_path):
     folder = tmp_path / "runs"
     folder.mkdir()

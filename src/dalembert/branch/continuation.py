@@ -8,11 +8,11 @@ that are not led stay where the constraints let them.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from scipy.linalg.lapack import dgesv
 
 from dalembert.branch.corrector import correct, largest
 from dalembert.branch.path import PrescribedPath
@@ -83,10 +83,11 @@ class Continuation:
     def newton(self, J: np.ndarray, e: np.ndarray, far: float) -> tuple[np.ndarray, float] | None:
         """The shortest δ that J takes nearest to e, scaled, and its largest part; None where J is not finite."""
         if J.shape[0] == J.shape[1]:
-            _, _, delta, failed = dgesv(J, e)
-            size = largest(delta)
-            if not failed and size < 0.5 * far:  # far from singular, or nearly there
-                return delta, size
+            with suppress(np.linalg.LinAlgError):
+                delta = np.linalg.solve(J, e)
+                size = largest(delta)
+                if size < 0.5 * far:  # far from singular, or nearly there
+                    return delta, size
         if not np.isfinite(J).all():
             return None
         delta = self.policy.reveal(J, 1.0).solve(e)

@@ -77,13 +77,13 @@ class ZarrPaths:
                 found = _read(group[name])
                 if found is None or not np.array_equal(found, x):
                     group[name][...] = x
+            layout = {name: (array.shape, array.chunks, array.dtype) for name, array in self.arrays.items()}
         except FileNotFoundError:
             return False
         except OSError:  # of the disk: nothing is known of what is there
             raise
         except Exception:  # of Zarr, its codecs and JSON: there are many
             return False
-        layout = {name: (array.shape, array.chunks, array.dtype) for name, array in self.arrays.items()}
         return layout == {name: (*self._layout(dims), np.dtype("f8")) for name, dims in self.shapes.items()}
 
     def _layout(self, dims: tuple[str, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq
 
 from dalembert.simulation.events import Hit, ending, up_to
 from dalembert.simulation.hybrid.factored_rows import FactoredRows
@@ -93,6 +92,8 @@ def stay(ctx: Context) -> Status:
 
 def _stay(ctx: Context, step: float) -> Status:
     """A step in which nothing moves, to the first event that ends the segment."""
+    from scipy.optimize import brentq
+
     run, events, names = ctx.record, list(ctx.setup.events.values()), list(ctx.setup.events)
     if run.clock.hold > 0.0 and run.clock.t >= run.clock.sampled_until and _sample(ctx):
         return Status.EVENT

@@ -14,7 +14,6 @@ from dalembert.native.bound import Bound
 from dalembert.protocols import Inputs
 from dalembert.rank import rank_policy, reach
 from dalembert.simulation.setup import Setup
-from dalembert.simulation.singular.local_cone import LocalCone, Rows
 from dalembert.system.equation_rows import is_large
 from dalembert.system.state import State
 from dalembert.system.system import System
@@ -145,6 +144,8 @@ def _seen_in_many_loops(system: System, p: np.ndarray, met: Met, state: State) -
     """By elements; None of a single dependency, or of several loops at once, or where drivers move the mechanism."""
     if system.led or met.usual != len(system.rows.of):
         return None
+    from dalembert.simulation.singular.local_cone import LocalCone, Rows  # SciPy's sparse matrices: half of all imports
+
     by_elements = Rows.of(system, state, p)
     sigma = by_elements.singular_values()
     distance = _least(system, p, state)
