@@ -164,6 +164,13 @@ def test_so_it_is_with_every_formulation(name, rtol):
             check(case, rtol, **OPTIONS[name])
 
 
+@pytest.mark.parametrize("case", [c for c in CASES if c["mechanism"].startswith("ladder")], ids=str)
+def test_loops_that_become_singular_almost_at_once_lead_on_at_any_tolerance(case):
+    """At 1e-7 a step ended where five singular values, of σ 1e-7 to 7e-6, were taken for three that vanish."""
+    for rtol in (1e-6, 1e-7):
+        check(case, rtol)
+
+
 CONVERGING = [k for k, c in enumerate(CASES) if c["miss"] == 0.0 or abs(c["miss"]) >= 1e-6][::3]
 
 

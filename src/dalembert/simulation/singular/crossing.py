@@ -68,11 +68,13 @@ class Beside(NamedTuple):
     cone: TangentCone
 
 
-def beside(system: System, x: State, p: np.ndarray, usual: int, hit: float, u: Any) -> Beside:
+def beside(
+    system: System, x: State, p: np.ndarray, usual: int, hit: float, u: Any, together: float = TOGETHER
+) -> Beside:
     """Of a state x; usual: rank of the constraints elsewhere, hit: σ of a position that is met, u: inputs."""
     here = tangent_of_motion(system, x, p)
     sigma = here.sigma[:usual]
-    rank = int((sigma > max(TOGETHER * sigma[-1], 4.0 * hit)).sum())
+    rank = int((sigma > max(together * sigma[-1], 0.4 * together * hit)).sum())
     return Beside(float(sigma[-1]), rank, TangentCone.of(system, x, p, rank, usual, here, u))
 
 
@@ -97,13 +99,13 @@ class Crosser:
     followed: float = 0.0  # σ down to which steps follow a motion that misses the position; 0: to `hit`
 
     @one_thread()
-    def cross(self, x: State) -> Crossing | str | float | None:
+    def cross(self, x: State, together: float = TOGETHER) -> Crossing | str | float | None:
         """From a state at, or just before, a singular position to one after it.
 
         Where it may still be missed, or is better crossed from nearer: how long (s) the next step may be, at most. None
         where motions beside one that meets the position turn around it, and steps follow this one.
         """
-        now, rank, cone = beside(self.system, x, self.p, self.usual, self.hit, self.u)
+        now, rank, cone = beside(self.system, x, self.p, self.usual, self.hit, self.u, together)
         if drives_against(self.system, x, self.p, cone):
             return cause(self.system, x, self.p, self.usual, self.u)
         if self.followed and now > self.hit and self._ahead(x, cone, now) > self.followed:
@@ -129,6 +131,8 @@ class Crosser:
             return self._from_rest(x, cone, vdot, target)
         on = cone.nearest_as_long(y)
         aside = np.inf if on is None else float(np.linalg.norm(on - y) / np.linalg.norm(y))
+        if aside > TURNING and now > EXACT and together == TOGETHER:  # more vanish than σ tells: beside, they differ
+            return self.cross(x, TOGETHER**2)
         if on is None or (now <= EXACT and aside > ASIDE):
             return self._blocked(cone)
         if slow and cone.selects(on):
