@@ -250,9 +250,14 @@ def mapping(x: Any, what: str, *, error: Error = ArgumentError) -> Mapping[Any, 
 
 def items(x: Any, what: str, needed: str, *, error: Error = ArgumentError) -> list[Any]:
     """The items of a sequence or of an array with at least one axis."""
-    if isinstance(x, str) or not (x.ndim if isinstance(x, np.ndarray) else isinstance(x, Sequence)):
+    if not has_items(x):
         raise error(f"{what} is {shown(x)}; needed: {needed}.")
     return list(x)
+
+
+def has_items(x: Any) -> bool:
+    """Whether `items` takes it."""
+    return bool(x.ndim) if isinstance(x, np.ndarray) else isinstance(x, Sequence) and not isinstance(x, str)
 
 
 def keywords(given: Iterable[str], known: Iterable[str], what: str, *, error: Error = ArgumentError) -> None:

@@ -43,7 +43,9 @@ class Drivetrain(Forceable, Constrainable):
         >>> m.compile().forward_dynamics({"A": 0.3}).round(9)
         array([-2.])
         """
-        self._elastic(f"torsion spring '{name}'", name, {coordinate: 1.0}, stiffness, damping, rest, 1.0, CREEP)
+        what = f"torsion spring '{name}'"
+        at, index = self._coordinate_of(coordinate, what)
+        self._elastic(what, name, {at.coordinates[index]: 1.0}, stiffness, damping, rest, 1.0, CREEP)
 
     def add_elastic_coupling(
         self,

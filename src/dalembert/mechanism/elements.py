@@ -94,7 +94,7 @@ class Elements:
             needed = "True, False or a list of points"
             vary = checks.items(parameters, "parameters of add_points", needed, error=DescriptionError)
         for name in vary:
-            if name not in given:
+            if not isinstance(name, str) or name not in given:
                 raise unknown("point", name, given, "parameters of add_points")
         out: dict[str, Any] = {}
         for name, value in given.items():
@@ -133,10 +133,11 @@ class Elements:
         """The frames that are given; with `at`, those of the given bodies at as many points of the drawing."""
         if at is None:
             return [self._frame(x, what) for x in given]
-        if isinstance(at, (str, ca.SX)) or not hasattr(at, "__len__") or len(at) != len(given):
-            count = "two" if len(given) == 2 else len(given)
-            raise DescriptionError(f"at of {what} is {checks.shown(at)}; needed: {count} points, one for each body.")
-        return [self._drawn(x, p, what) for x, p in zip(given, at)]
+        needed = f"{'two' if len(given) == 2 else len(given)} points, one for each body"
+        points = checks.items(at, f"at of {what}", needed, error=DescriptionError)
+        if len(points) != len(given):
+            raise DescriptionError(f"at of {what} is {checks.shown(at)}; needed: {needed}.")
+        return [self._drawn(x, p, what) for x, p in zip(given, points)]
 
     def _drawn_length(self, frames: Sequence[Frame]) -> Any:
         """The length of the line through some frames in the drawing, m."""
@@ -163,7 +164,7 @@ class Elements:
 
     def axis_between(self, axis: Any, what: str) -> tuple[Any, Any]:
         """An axis and a point on it: of two points, from the first to the second; else the axis and None."""
-        if isinstance(axis, (str, ca.SX)) or not hasattr(axis, "__len__") or len(axis) != 2:
+        if not checks.has_items(axis) or len(axis) != 2:
             return axis, None
         a, b = (self._point(p, f"the axis of {what}") for p in axis)
         if not np.any(self.parameters.number(b - a, f"the axis of {what}")):

@@ -80,17 +80,16 @@ class Linkage(Mechanism):
 
     def add_pin(self, name: str, where: Any) -> np.ndarray:
         """A pin, as in `Linkage`; returns its place (3,)."""
-        what = f"pin '{name}'"
+        what = f"pin '{checks.name(name, 'the name of a pin', error=DescriptionError)}'"
         self.add_points({name: plain(self._where(where, what))})
         self.holders[name] = []
         return self.points[name]
 
     def _where(self, where: Any, what: str) -> np.ndarray:
-        if isinstance(where, (str, bytes)) or not hasattr(where, "__len__") or len(where) not in (2, 3, 4, 5):
-            raise DescriptionError(
-                f"{what} is {checks.shown(where)}; needed: (x, y), (pin, distance, angle), (pin, pin, along, across), "
-                "or (pin, distance, pin, distance, side)."
-            )
+        needed = "(x, y), (pin, distance, angle), (pin, pin, along, across), or (pin, distance, pin, distance, side)"
+        where = checks.items(where, what, needed, error=DescriptionError)
+        if len(where) not in (2, 3, 4, 5):
+            raise DescriptionError(f"{what} is {checks.shown(where)}; needed: {needed}.")
         if len(where) == 2:
             return self._point(where, what)
         if len(where) == 3:
@@ -185,7 +184,7 @@ class Linkage(Mechanism):
         """
         (its,) = self._pins([pin], f"slider '{name}'")
         ends = direction.split() if isinstance(direction, str) else direction
-        if len(ends) == 2 and all(isinstance(p, str) for p in ends):
+        if isinstance(ends, (list, tuple)) and len(ends) == 2 and all(isinstance(p, str) for p in ends):
             a, b = self._pins(ends, f"slider '{name}'")
             way = self.points[b] - self.points[a]
         else:
@@ -223,9 +222,12 @@ class Linkage(Mechanism):
         length. options: those of `add_joint` for the extension, such as limits and stops.
         """
         ends = self._pins([a, b], f"cylinder '{name}'")
+        weights = checks.items(masses, f"masses of cylinder '{name}'", "two, of tube and rod", error=DescriptionError)
+        if len(weights) != 2:
+            raise DescriptionError(f"cylinder '{name}' has {len(weights)} masses; needed: two, of tube and rod.")
         way = self.points[b] - self.points[a]
         square = way @ way
-        for part, pin, mass, sign in zip(("tube", "rod"), ends, masses, (1.0, -1.0)):
+        for part, pin, mass, sign in zip(("tube", "rod"), ends, weights, (1.0, -1.0)):
             m = self.parameters.scalar(mass, f"the mass of the {part} of cylinder '{name}'", least=0.0)
             moment = planar(m * square * (0.36 / 12))
             self._join(self.add_body(f"{name} {part}", m, plain(way * (0.3 * sign)), moment, at=pin), [pin])

@@ -22,7 +22,7 @@ def table(points: Any) -> dict[str, Any]:
     if isinstance(points, (str, os.PathLike)):
         return _from_csv(Path(points))
     if isinstance(points, Mapping):
-        return dict(points)
+        return {checks.name(name, "the name of a point", error=DescriptionError): at for name, at in points.items()}
     if hasattr(points, "columns") and hasattr(points, "index"):
         return _from_frame(points)
     raise DescriptionError(f"points is {checks.shown(points)}; {NEEDED}.")
@@ -77,6 +77,6 @@ def three(point: Any, what: str) -> Any:
     """A point of three from one of three or two (z = 0)."""
     if isinstance(point, ca.SX):
         return ca.vertcat(ca.vec(point), 0.0) if point.numel() == 2 else point
-    if isinstance(point, (str, bytes)) or not hasattr(point, "__len__"):
-        raise DescriptionError(f"{what} is {checks.shown(point)}; needed: (x, y, z), or (x, y) in the plane z = 0.")
-    return [*point, 0.0] if len(point) == 2 else point
+    row = point.to_numpy() if hasattr(point, "to_numpy") else point  # of a table
+    found = checks.items(row, what, "(x, y, z), or (x, y) in the plane z = 0", error=DescriptionError)
+    return [*found, 0.0] if len(found) == 2 else found

@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from dalembert import checks
-from dalembert.errors import extra, unknown
+from dalembert.errors import ArgumentError, extra, unknown
 from dalembert.view.door import names as listed
 from dalembert.view.door import writing
 
@@ -15,6 +15,8 @@ def plot_fit(fit: Any, names: Any = None, path: str | os.PathLike[str] | None = 
     """Matplotlib's figure of a `Fit`; see `Fit.plot`."""
     known = fit.measured.of
     chosen = list(known) if names is None else listed(names, "names")
+    if not chosen:
+        raise ArgumentError(f"names is empty; needed: quantities that were measured, of {', '.join(known)}.")
     for name in chosen:
         if name not in known:
             raise unknown("quantity", name, known)
