@@ -153,7 +153,8 @@ class LinearModel(Tabular):
         decades: beyond the slowest and the fastest pole. points: how many, and one beside each resonance. Those of a
         discrete model end at half the frequency of its samples.
         """
-        decades, points = checks.number(decades, "decades", above=0.0), checks.whole(points, "points", least=2, most=10**7)
+        decades = checks.number(decades, "decades", above=0.0)
+        points = checks.whole(points, "points", least=2, most=10**7)
         poles = self.eigenvalues if self.step is None else np.log(self.eigenvalues + 0j) / self.step
         sizes = np.abs(poles)
         sizes = sizes[np.isfinite(sizes) & (sizes > 1e-9 * sizes.max(initial=0.0))]
