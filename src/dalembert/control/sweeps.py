@@ -50,11 +50,13 @@ def backward(
     damping: float,
     bent: np.ndarray | None = None,
 ) -> Sweep | None:
-    """(1) to (3); None where Q_uu is not positive.
+    """(1) to (3); None where Q_uu is not positive or costs are not finite.
 
     bounds: of k, (N, inputs) each. bent: (N, 2 nv + inputs, …) Σ p_i ∂²f_i; without it costs are made convex.
     """
     N, n, nu = B.shape
+    if not all(np.isfinite(x.hessian).all() for x in (stages, final)):
+        return None
     if bent is None:
         H_all, H_end = _convex(stages.hessian), _convex(final.hessian)[0]
     else:

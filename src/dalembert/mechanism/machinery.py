@@ -36,7 +36,7 @@ class Pulley:
 
     def __post_init__(self) -> None:
         checks.choice(self.axis, "xyz", "the axis of a pulley", error=DescriptionError)
-        if self.turn not in (1, -1) or isinstance(self.turn, bool):
+        if checks.whole(self.turn, "the turn of a pulley", error=DescriptionError) not in (1, -1):
             raise DescriptionError(f"the turn of a pulley is {checks.shown(self.turn)}; needed: 1 or -1.")
 
 
