@@ -10,6 +10,15 @@ collect_ignore_glob = ["*conftest.py"]  # several of this name are no modules
 def pytest_addoption(parser):
     parser.addoption("--bad-calls", type=int, default=1000, help="calls of the campaign in tests/campaign")
     parser.addoption("--bad-seed", type=int, default=2004, help="of the values in these calls")
+    parser.addoption("--dear", action="store_true", help="tests marked so, which take minutes, and no others")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Dear tests run in `make campaign`."""
+    wanted = config.getoption("--dear")
+    chosen = [item for item in items if (item.get_closest_marker("dear") is not None) == wanted]
+    config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
+    items[:] = chosen
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -1,10 +1,10 @@
-"""`Model` of the differentiable functions for NumPy, with its derivatives called by name."""
+"""`DifferentiableModel` of the differentiable functions for NumPy, with its derivatives called by name."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from dalembert.export.differentiable.model import Model
+from dalembert.export.differentiable.model import DifferentiableModel
 
 
 def run(f, arrays, tangents=False, adjoint=False, threads=1):
@@ -38,7 +38,7 @@ class NumpyArrays:
         return np.linalg.norm(x, axis=-1, keepdims=True)
 
 
-class NumpyModel(Model):
+class NumpyModel(DifferentiableModel):
     """A model, and the derivatives of what it computed last."""
 
     def __init__(self, *given, **more):

@@ -1,6 +1,6 @@
 """The drawings of docs/architecture.md, as SVG in docs/pictures: `python tools/drawings.py`.
 
-A drawing is boxes on a grid and arrows between them. It has colours for light and for dark pages, and a ground of its own.
+A drawing is boxes on a grid and arrows between them, with colours for light and for dark pages and a ground of its own.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 import dalembert as da
 from dalembert import control, zoo
 from dalembert.control.plant import Plant
-from dalembert.control.reachability import Workspace
+from dalembert.control.reachability import PositionSearch
 
 ANGLES = np.random.default_rng(16).uniform(-np.pi, np.pi, 12)
 
@@ -44,7 +44,7 @@ def longest_step(workspace, found, targets):
 def test_an_arm_is_kept_inside_its_disc_without_a_jump(angle):
     """Well inside the reference itself, beyond 2 m a circle 16 mm smaller, and one goes over into the other."""
     system = arm()
-    workspace = Workspace(Plant(system, None, control.position("tip", "xy")))
+    workspace = PositionSearch(Plant(system, None, control.position("tip", "xy")))
     d = np.array([np.cos(angle), np.sin(angle)])
     radii = np.linspace(1.8, 2.8, 51)
     found = follow(workspace, system.state({"A": angle - 0.6, "B": 1.2}), radii[:, None] * d)
@@ -64,7 +64,7 @@ def test_an_arm_is_kept_inside_its_disc_without_a_jump(angle):
 def test_an_arm_taken_around_beyond_its_disc_follows_the_edge(angle):
     """A reference on a circle of 2.5 m: the tip goes round on one of nearly 2 m, by 2/2.5 of its speed."""
     system = arm()
-    workspace = Workspace(Plant(system, None, control.position("tip", "xy")))
+    workspace = PositionSearch(Plant(system, None, control.position("tip", "xy")))
     angles = angle + np.linspace(0.0, 0.5, 11)
     d = np.column_stack([np.cos(angles), np.sin(angles)])
     found = follow(workspace, system.state({"A": angle - 0.3, "B": 0.6}), 2.5 * d)
@@ -88,7 +88,7 @@ def test_a_five_bar_is_kept_in_the_lens_of_its_legs(angle):
     """Legs of 2.5 m on supports 1 m apart: the tip reaches what is in both discs, their corner included."""
     system = zoo.five_bar().compile()
     tip = system.mechanism.bodies["link 2"].at(1.5, 0, 0)
-    workspace = Workspace(Plant(system, None, control.position(tip, "xy", name="tip")))
+    workspace = PositionSearch(Plant(system, None, control.position(tip, "xy", name="tip")))
     start = system.state(*zoo.five_bar_start(-1.0))
     middle, d = workspace.plant.task_values(0.0, start)[0], np.array([np.cos(angle), np.sin(angle)])
     targets = middle + np.linspace(0.0, 3.0, 31)[:, None] * d
@@ -107,7 +107,7 @@ def test_a_platform_comes_as_near_as_a_search_of_another_kind(angle):
     """3-RRR, position and orientation at once, against SLSQP on the closed loops."""
     system = zoo.planar_3rrr().compile()
     task = control.position("platform", "xy") + control.orientation("platform", "z")
-    workspace = Workspace(Plant(system, None, task))
+    workspace = PositionSearch(Plant(system, None, task))
     start = system.state(*zoo.planar_3rrr_start())
     targets = np.linspace(0.0, 0.6, 31)[:, None] * np.array([np.cos(angle), np.sin(angle), 0.0])
     found = follow(workspace, start, targets)
@@ -129,7 +129,7 @@ def test_a_platform_comes_as_near_as_a_search_of_another_kind(angle):
 def test_a_stewart_platform_within_reach_is_not_led_elsewhere():
     """Poses up to 1.5 m and 0.8 rad from home, in the middle of the workspace: reached exactly, margin or not."""
     system = zoo.stewart().compile()
-    workspace = Workspace(Plant(system, None, control.pose("platform")))
+    workspace = PositionSearch(Plant(system, None, control.pose("platform")))
     start = system.state(*zoo.stewart_start())
     home, rng = workspace.plant.task_values(0.0, start)[0], np.random.default_rng(18)
     for _ in range(12):

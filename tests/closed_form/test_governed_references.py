@@ -8,7 +8,7 @@ import dalembert as da
 from dalembert import control, zoo
 from dalembert.control.governor import Governor
 from dalembert.control.plant import Plant
-from dalembert.control.reachability import Workspace
+from dalembert.control.reachability import PositionSearch
 
 
 def platform():
@@ -67,7 +67,7 @@ def test_an_arm_brakes_before_the_edge_of_its_disc(angle, duration, hold):
 
 def governed(system, task, reference, start, times, rate=40.0):
     """Values, rates and accelerations that a governor passes on, (n, 3, nt), and whether they are the reference's."""
-    governor = Governor(Workspace(Plant(system, None, task)), reference, 1.0 / rate)
+    governor = Governor(PositionSearch(Plant(system, None, task)), reference, 1.0 / rate)
     active, nodes, found, same = np.ones(len(system.rows.of), dtype=np.int64), {}, [], []
     for t in times:
         g = governor(t, start, active, nodes)

@@ -6,7 +6,7 @@ import pytest
 
 import dalembert as da
 from dalembert import control
-from dalembert.control.optimal_problem import Problem
+from dalembert.control.optimal_problem import OptimalProblem
 from dalembert.control.optimal_search import search
 from dalembert.control.path_costs import PathCosts
 
@@ -42,7 +42,7 @@ def test_motions_and_multipliers_are_those_of_the_quadratic_program(method):
     cost = lambda s, u: 50 * (s["x"] - ca.sin(3 * s.t)) ** 2 + 0.01 * u["push"] ** 2  # noqa: E731
     final = lambda s: 5 * (s["x"] - 0.8) ** 2  # noqa: E731
     path = [(lambda s: s["x"], -0.45, 0.5), (lambda s: s.rate("x"), -1.1, 1.3)]
-    problem = Problem(system, system.state({"x": x0}), h * N, N, cost, final, NEVER, path, np.zeros(0))
+    problem = OptimalProblem(system, system.state({"x": x0}), h * N, N, cost, final, NEVER, path, np.zeros(0))
     first = problem.by_inputs(np.zeros((N, 1)))
     found = search(problem, first, method == "newton", 400, 1e-15, 1e-9)
     assert found.success

@@ -6,7 +6,7 @@ import pytest
 
 import dalembert as da
 from dalembert import analysis, charts, zoo
-from dalembert.charts.point import Point
+from dalembert.charts.point import ChartPoint
 from random_loops import random_closed
 
 
@@ -207,7 +207,7 @@ def test_accelerations_follow_from_those_of_the_coordinates(seed):
     system, x = random_closed(seed)
     chart = charts.tangent(system, x)
     a = system.acceleration(x, formulation="nullspace")
-    at = Point(chart, x, chart.start)
+    at = ChartPoint(chart, x, chart.start)
     second = -np.linalg.solve(at.still["S2"], at.still["S1"] @ a.vdot + at.moving["bias"])
     scale = max(1.0, np.abs(a.vdot).max())
     np.testing.assert_allclose(chart.K(x) @ second + chart.K_rate(x) @ chart.rate(x), a.vdot, atol=1e-8 * scale)

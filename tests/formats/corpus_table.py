@@ -15,7 +15,7 @@ import numpy as np
 
 import dalembert as da
 from corpus import folder
-from dalembert.mechanism.constraints import Loop
+from dalembert.mechanism.constraints import LoopJoint
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "formats" / "index.md"
 SUFFIXES = (".urdf", ".xacro", ".sdf", ".world", ".xml", ".lua", ".mo", ".adm", ".smurf")
@@ -45,7 +45,7 @@ def cells(found: da.Mechanism | str) -> list[str]:
     if isinstance(found, str):
         text = found.replace("|", "\\|").replace("<", "&lt;")
         return [f"refused: {text}", "", "", "", ""]
-    loops = [c for c in found.constraints.values() if isinstance(c, Loop)]
+    loops = [c for c in found.constraints.values() if isinstance(c, LoopJoint)]
     others = len(found.constraints) - len(loops)
     nv = sum(a.joint.nv for a in found.joints.values())
     return [str(n) for n in (nv, len(found.joints), len(loops), others, len(found.notes))]

@@ -3,7 +3,7 @@
 import numpy as np
 
 import dalembert as da
-from dalembert.formats.graph import WORLD, Edge, Graph, Link, build, pose
+from dalembert.formats.graph import WORLD, Edge, FileLink, Graph, build, pose
 from dalembert.formats.notes import Notes
 from dalembert.formats.xml import Element
 
@@ -17,7 +17,7 @@ def random_pose(rng):
 def random_link(name, rng):
     R = pose((0, 0, 0), rng.uniform(-3, 3, 3)).R
     J = R @ np.diag(np.array([1.0, 1.2, 1.5]) * rng.uniform(0.5, 1)) @ R.T
-    return Link(name, HERE, rng.uniform(0.5, 2), rng.uniform(-0.3, 0.3, 3), (J + J.T) / 2, random_pose(rng))
+    return FileLink(name, HERE, rng.uniform(0.5, 2), rng.uniform(-0.3, 0.3, 3), (J + J.T) / 2, random_pose(rng))
 
 
 def edge(name, joint, parent, child, *poses, **more):
@@ -25,7 +25,7 @@ def edge(name, joint, parent, child, *poses, **more):
 
 
 def links(names):
-    return [Link(n, HERE, 1.0, np.zeros(3), np.eye(3)) for n in names]
+    return [FileLink(n, HERE, 1.0, np.zeros(3), np.eye(3)) for n in names]
 
 
 def read(graph, **options):

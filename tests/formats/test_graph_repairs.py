@@ -5,14 +5,14 @@ import pytest
 from link_graphs import HERE, chain_by_hand, edge, links, loop_of, read
 
 import dalembert as da
-from dalembert.formats.graph import WORLD, Coupling, Graph, Link, pose
+from dalembert.formats.graph import WORLD, Coupling, FileLink, Graph, pose
 
 
 def test_massless_ends_are_frames_and_massless_middles_are_kept():
     rng = np.random.default_rng(16)
     graph, m = chain_by_hand(rng, [da.Revolute("x"), da.Revolute("y"), da.Revolute("z"), da.Revolute("x")])
     for i in (0, 2, 3):
-        graph.links[i] = Link(f"link{i}", HERE)
+        graph.links[i] = FileLink(f"link{i}", HERE)
     built, notes = read(graph)
     assert list(built.joints) == ["j0", "j1"]
     assert len(notes) == 2
@@ -27,7 +27,7 @@ def test_massless_ends_are_frames_and_massless_middles_are_kept():
 
 def test_massless_links_in_a_loop_are_kept_and_named():
     graph = Graph("idle", links("ab"))
-    graph.links[1] = Link("b", HERE)
+    graph.links[1] = FileLink("b", HERE)
     graph.edges = [
         edge("j0", da.Revolute("z"), WORLD, "a"),
         edge("j1", da.Revolute("z"), "a", "b"),

@@ -7,7 +7,7 @@ from link_graphs import HERE, edge, links, loop_of, random_link, read
 import dalembert as da
 from dalembert.formats.graph import WORLD, Coupling, Edge, Graph, pose
 from dalembert.formats.notes import Notes
-from dalembert.formats.plan import Plan
+from dalembert.formats.plan import GraphPlan
 from dalembert.mechanism.spanning import clusters, spanning_tree
 
 
@@ -129,7 +129,7 @@ def test_a_chain_of_100000_links_is_planned_and_one_of_fixed_links_built():
     z = da.Revolute("z")
     graph.edges = [edge(f"j{i}", z, a, b) for i, (a, b) in enumerate(zip([WORLD, *names], names))]
     graph.edges.append(edge("close", z, WORLD, names[-1]))
-    plan = Plan(graph, Notes(), "free", True)
+    plan = GraphPlan(graph, Notes(), "free", True)
     assert len(plan.tree) == n
     assert [graph.edges[k].name for k in plan.loops] == [f"j{n // 2}"]
     n //= 20

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from dalembert.formats.model.grammar import FUNCTIONS, MAX_LENGTH, GrammarError, is_plain, parse, quoted
-from dalembert.formats.model.laws import Law
+from dalembert.formats.model.laws import LawText
 from dalembert.formats.model.texts import texts
 
 
 def value(text: str, **names: float) -> float:
-    law = Law([parse(text)], {}, {k: ca.SX(v) for k, v in names.items()}, {})
+    law = LawText([parse(text)], {}, {k: ca.SX(v) for k, v in names.items()}, {})
     return float(law.evaluated()[0])
 
 
@@ -145,7 +145,7 @@ def test_random_graphs_are_written_and_read_to_the_last_bit(seed):
             return ca.vertcat(symbols[3], 0, 0)
 
     given = {"a": symbols[0], "gain": ca.vertcat(0, symbols[2])}
-    law = Law([parse(x) for x in written], {k: parse(x) for k, x in let.items()}, given, {"the tip": None})
+    law = LawText([parse(x) for x in written], {k: parse(x) for k, x in let.items()}, given, {"the tip": None})
     one, two = (ca.Function("f", symbols, list(y)) for y in (outputs, law.evaluated(At())))
     for _ in range(5):
         x = rng.normal(size=4)

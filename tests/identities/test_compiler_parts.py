@@ -9,7 +9,7 @@ from dalembert import zoo
 from dalembert.compiler import Kernel, repeats
 from dalembert.compiler.build import compile_parts
 from dalembert.compiler.kernel import Interface, restored
-from dalembert.compiler.parts import Part
+from dalembert.compiler.parts import ProgramPart
 from dalembert.system import evaluating as systems
 from random_loops import random_closed
 
@@ -88,7 +88,7 @@ def test_outputs_that_are_inputs_constants_sines_and_zeros():
     first = [ca.vertcat(x[1], x[2], x[0], 3.0, 0.0, 0.0, 4.0), ca.sin(x)]
     second = [ca.vertcat(y, 0.0, ca.sin(x[0]), x[0] * y[1])]
     whole = ca.Function("whole", [x, y], [ca.densify(e) for e in (*first, *second)], ["x", "y"], ["a", "b", "c"])
-    code = compile_parts(whole, [Part("one", (0,), 0, 2), Part("two", (1, 0), 2, 3)])
+    code = compile_parts(whole, [ProgramPart("one", (0,), 0, 2), ProgramPart("two", (1, 0), 2, 3)])
     one = restored(Interface("one", ("x",), (3,), ((7,), (3,)), (7, 3)), code["one"], 1, lambda: whole)
     two = restored(Interface("two", ("y", "x"), (2, 3), ((5,),), (5,)), code["two"], 1, lambda: whole)
     a, b = np.array([0.1, 0.2, 0.3]), np.array([5.0, 6.0])

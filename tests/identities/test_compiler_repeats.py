@@ -8,7 +8,7 @@ import dalembert as da
 from dalembert import zoo
 from dalembert.compiler import Kernel, repeats
 from dalembert.compiler.program import program_from_casadi
-from dalembert.compiler.schedule import DEEP, Chunk, Loop, schedule
+from dalembert.compiler.schedule import DEEP, Chunk, RepeatedBlocks, schedule
 
 
 def unequal_chain(links: int) -> da.Mechanism:
@@ -37,7 +37,9 @@ def test_equal_parts_in_a_loop_give_the_bits_of_a_straight_line(case, monkeypatc
     make, name = CASES[case]
     f = make().compile(backend="casadi").function(name)
     plan = schedule(program_from_casadi(f), 1000, 8)
-    looped = sum(len(step.blocks) * len(step.blocks[0].nodes) for step in plan.steps if isinstance(step, Loop))
+    looped = sum(
+        len(step.blocks) * len(step.blocks[0].nodes) for step in plan.steps if isinstance(step, RepeatedBlocks)
+    )
     assert looped > 0.5 * f.n_instructions() / 2  # most of what is computed: CasADi counts inputs and copies too
     rng = np.random.default_rng(1)
     x = [rng.normal(size=(5, f.numel_in(i))) for i in range(f.n_in())]
@@ -70,7 +72,7 @@ def test_long_sums_of_large_programs_are_cut(monkeypatch):
     f = ca.Function("sums", [x, part], [ca.dot(x, ca.sqrt(x)), steps])
     program = program_from_casadi(f)
     plan = schedule(program, 1000, 8)
-    assert any(isinstance(step, Loop) for step in plan.steps)
+    assert any(isinstance(step, RepeatedBlocks) for step in plan.steps)
     for step in plan.steps:
         if isinstance(step, Chunk):
             depth = {}
@@ -95,4 +97,4 @@ def test_stretches_are_found_where_a_list_repeats_and_nowhere_else(monkeypatch):
 
 def test_short_programs_stay_straight_lines():
     f = zoo.chain(7).compile(backend="casadi").function("ode")
-    assert not any(isinstance(step, Loop) for step in schedule(program_from_casadi(f), 1000, 8).steps)
+    assert not any(isinstance(step, RepeatedBlocks) for step in schedule(program_from_casadi(f), 1000, 8).steps)

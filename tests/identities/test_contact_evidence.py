@@ -7,7 +7,7 @@ import pytest
 from tests.identities.test_modes_as_selections import box, linkage, roped
 
 import dalembert as da
-from dalembert.simulation.hybrid.mode import Changeable, Mode
+from dalembert.simulation.hybrid.mode import Changeable, HybridMode
 from dalembert.simulation.results.contact_evidence import broken_laws
 
 
@@ -41,13 +41,13 @@ def test_forces_that_break_a_law_are_told_by_how_much():
     m.add_joint("z", da.Prismatic("z"), slide, m.add_body("block", mass=1.0), friction=2.0)
     m.add_contact("floor", "block", friction=0.5)
     changeable, none = Changeable.of(m.compile()), np.zeros(2)
-    mode = Mode((), (("floor", "sticks"),))
+    mode = HybridMode((), (("floor", "sticks"),))
     (slip,) = [n for n in changeable.row_names if n.startswith("floor.") and n != "floor.gap"]
     normal = np.array([4.0, -1.0])
     assert np.allclose(broken_laws(changeable, mode, {"floor.gap": normal, slip: none}, 2), [0.0, 0.25])
     across = {"floor.gap": np.array([4.0, 2.0]), slip: np.array([-2.0, 1.6])}
     assert np.allclose(broken_laws(changeable, mode, across, 2), [0.0, 0.15])
-    stuck = Mode((), (), ("z",))
+    stuck = HybridMode((), (), ("z",))
     (row,) = [n for n in changeable.row_names if n.endswith(".stick")]
     assert np.allclose(broken_laws(changeable, stuck, {row: np.array([-2.0, 3.0])}, 2), [0.0, 0.5])
-    assert not broken_laws(changeable, Mode(()), {}, 2).any()
+    assert not broken_laws(changeable, HybridMode(()), {}, 2).any()

@@ -8,7 +8,7 @@ from dalembert import zoo
 from dalembert.analysis.manifold import tangent_of_motion
 from dalembert.analysis.tangent_cone import TangentCone
 from dalembert.simulation.singular import passages
-from dalembert.simulation.singular.local_cone import LocalCone, Rows
+from dalembert.simulation.singular.local_cone import ElementRows, LocalCone
 
 
 @pytest.mark.parametrize("loops", [2, 5, 20, 40])
@@ -20,7 +20,7 @@ def test_a_cone_by_elements_is_the_cone(loops, angle):
     x = system.state(*zoo.ladder_start(loops, angle, -3.0))
     tangent = tangent_of_motion(system, x, p)
     dense = TangentCone.of(system, x, p, loops, 2 * loops, tangent, u)
-    rows = Rows.of(system, x, p)
+    rows = ElementRows.of(system, x, p)
     np.testing.assert_allclose(rows.singular_values()[::-1], tangent.sigma, rtol=0, atol=5e-8)
     cone = LocalCone.of(system, x, p, rows, loops)
     assert cone is not None
@@ -58,4 +58,4 @@ def test_dependencies_between_loops_are_left_to_decompositions():
     """Two loops that carry one body twice: no loop is singular by itself, so elements do not tell."""
     system = zoo.planar_3rrr().compile()
     x, p = system.state(), system.parameter_vector(None)
-    assert LocalCone.of(system, x, p, Rows.of(system, x, p), 1) is None
+    assert LocalCone.of(system, x, p, ElementRows.of(system, x, p), 1) is None

@@ -11,7 +11,7 @@ from dalembert import zoo
 from dalembert.analysis.manifold import tangent_of_motion
 from dalembert.linalg.double_double import sine_cosine
 from dalembert.native import library
-from dalembert.simulation.layout import Layout
+from dalembert.simulation.layout import RunLayout
 from dalembert.simulation.setup import make_choices, make_setup, make_span
 from dalembert.simulation.singular import rank_revealing as careful_steps
 
@@ -38,7 +38,7 @@ CASES = {
 def both_routes(system, monkeypatch):
     """The careful steps of a system by elements and dense."""
     choices = make_choices("dop853", 1e-8, 1e-9, None, np.inf, "projection", "auto", "continue", 10_000)
-    layout = Layout(make_setup(system, choices, make_span(system, system.state(), 1.0, None, None), None))
+    layout = RunLayout(make_setup(system, choices, make_span(system, system.state(), 1.0, None, None), None))
     monkeypatch.setattr(careful_steps, "FEW", 0)  # rows in twice the precision have a route of their own
     sparse = careful_steps.careful(layout, None)
     monkeypatch.setattr(careful_steps, "_by_elements", lambda *_: False)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.mechanism.constraints import Loop
+from dalembert.mechanism.constraints import LoopJoint
 from dalembert.mechanism.joints import JOINT_TYPES, Fixed
 from dalembert.mechanism.joints.inverse import inverse
 from dalembert.mechanism.topology import with_tree
@@ -18,7 +18,7 @@ SEEDS, CHUNK = 500, 25  # seeds of a test, so that workers share them
 def joints_of(m):
     """{name: (joint, a, b)} of all joints, of the tree and closing."""
     out = {a.name: (a.joint, a.parent, a.child) for a in m.joints.values()}
-    return out | {c.name: (c.joint, c.a, c.b) for c in m.constraints.values() if isinstance(c, Loop)}
+    return out | {c.name: (c.joint, c.a, c.b) for c in m.constraints.values() if isinstance(c, LoopJoint)}
 
 
 def described(m, joints, order, cut=()):

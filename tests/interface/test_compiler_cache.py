@@ -271,7 +271,7 @@ def test_long_compilations_show_progress_on_a_terminal_only(monkeypatch):
     for tty in (True, False):
         terminal = Terminal(tty)
         monkeypatch.setattr(sys, "stderr", terminal)
-        progress = build.Progress("compiling 'big'", 40)
+        progress = build.CompileProgress("compiling 'big'", 40)
         progress.start -= 2
         with progress as done:
             done(3)

@@ -137,10 +137,10 @@ def test_a_rotation_that_is_none_is_refused_as_a_position():
 def test_long_chains_are_checked_without_recursion():
     """1000 point masses: the check of the mass matrix follows the chain in a loop."""
     from dalembert.mechanism.checks import check_masses
-    from dalembert.mechanism.layout import Layout
+    from dalembert.mechanism.layout import TreeLayout
 
     m = zoo.chain(1000)
-    check_masses(Layout(m.snapshot()), m.parameters)
+    check_masses(TreeLayout(m.snapshot()), m.parameters)
 
 
 def test_taking_constraints_away_takes_them_out_of_the_print():

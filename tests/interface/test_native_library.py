@@ -18,7 +18,7 @@ from dalembert.native.calls import jump
 from dalembert.native.jit import OPTIONS
 from dalembert.native.memory import cut, doubles
 from dalembert.native.numba_struct import struct_at
-from dalembert.native.struct import Doubles, Float, Int, Ints, Part, Struct
+from dalembert.native.struct import Doubles, Float, Int, Ints, Struct, StructPart
 
 MODULES = sorted({module for module, _ in library.ENTRIES.values()})
 SMALL = "tree_pairs"  # an entry that is soon compiled
@@ -253,7 +253,7 @@ class Outer(Struct):
     values = Doubles("n")
     table = Doubles("n", "max(n - 1, 2)")
     order = Ints("n")
-    inner = Part(lambda: Inner)
+    inner = StructPart(lambda: Inner)
 
 
 def test_native_code_reads_and_writes_the_fields_that_python_sees():

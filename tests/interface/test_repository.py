@@ -5,6 +5,7 @@ import doctest
 import re
 import sys
 import tomllib
+from collections import defaultdict
 from importlib import import_module
 from pathlib import Path
 
@@ -164,3 +165,14 @@ def _private(node: ast.AST) -> list[str]:
     if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("dalembert"):
         return [f"{a.name} of {node.module}" for a in node.names if a.name.startswith("_") and a.name != "__version__"]
     return []
+
+
+def test_no_two_classes_have_one_name():
+    """Readers search by name. `Model` of dalembert.jax and of dalembert.torch is one thing in two libraries."""
+    places = defaultdict(list)
+    for path in sorted((ROOT / "src").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                places[node.name].append(path.relative_to(ROOT / "src" / "dalembert").as_posix())
+    twice = {name: where for name, where in places.items() if len(where) > 1}
+    assert twice == {"Model": ["jax/model.py", "torch/model.py"]}

@@ -13,20 +13,23 @@ from dalembert.spatial import Transform
 from dalembert.view.automatic import round_hull
 from dalembert.view.faces import faces, triangles
 from dalembert.view.outlines import hull, rounded
-from dalembert.view.scene import Solid, motion, scene
+from dalembert.view.scene import DrawnSolid, motion, scene
 
 SQUARE = np.array([[0.0, 0.0], [2.0, 0.0], [2.0, 1.0], [0.0, 1.0]])
 CUBE = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)] + [[0.5, 0.5, 0.5]], dtype=float)
 VOLUMES = {
-    "box": (Solid("box", (1.0, 2.0, 3.0)), 6.0),
-    "sphere": (Solid("sphere", (2.0,)), 32 / 3 * np.pi),
-    "ellipsoid": (Solid("ellipsoid", (1.0, 2.0, 3.0)), 8 * np.pi),
-    "cylinder": (Solid("cylinder", (1.0, 3.0)), 3 * np.pi),
-    "capsule": (Solid("capsule", (1.0, 3.0)), (3 + 4 / 3) * np.pi),
-    "rod": (Solid("rod", (1.0, 3.0)), (3 + 4 / 3) * np.pi),
-    "plate": (Solid("plate", (0.5,), outline=rounded(SQUARE, 0.25)), 0.5 * (2 + 6 * 0.25 + np.pi / 16)),
-    "arrow": (Solid("arrow", (0.1, 2.0)), np.pi * (0.01 * 1.5 + 0.24**2 * 0.5 / 3)),
-    "mesh": (Solid("mesh", vertices=(h := round_hull(CUBE, 0.5))[0], faces=h[1]), 1 + 3 + 0.75 * np.pi + np.pi / 6),
+    "box": (DrawnSolid("box", (1.0, 2.0, 3.0)), 6.0),
+    "sphere": (DrawnSolid("sphere", (2.0,)), 32 / 3 * np.pi),
+    "ellipsoid": (DrawnSolid("ellipsoid", (1.0, 2.0, 3.0)), 8 * np.pi),
+    "cylinder": (DrawnSolid("cylinder", (1.0, 3.0)), 3 * np.pi),
+    "capsule": (DrawnSolid("capsule", (1.0, 3.0)), (3 + 4 / 3) * np.pi),
+    "rod": (DrawnSolid("rod", (1.0, 3.0)), (3 + 4 / 3) * np.pi),
+    "plate": (DrawnSolid("plate", (0.5,), outline=rounded(SQUARE, 0.25)), 0.5 * (2 + 6 * 0.25 + np.pi / 16)),
+    "arrow": (DrawnSolid("arrow", (0.1, 2.0)), np.pi * (0.01 * 1.5 + 0.24**2 * 0.5 / 3)),
+    "mesh": (
+        DrawnSolid("mesh", vertices=(h := round_hull(CUBE, 0.5))[0], faces=h[1]),
+        1 + 3 + 0.75 * np.pi + np.pi / 6,
+    ),
 }
 
 
@@ -60,7 +63,7 @@ def test_solids_are_closed_and_have_their_volume(kind):
 
 
 def test_a_wheel_reaches_its_radius_and_width():
-    vertices, _ = triangles(faces(Solid("wheel", (0.5, 0.1)), 32))
+    vertices, _ = triangles(faces(DrawnSolid("wheel", (0.5, 0.1)), 32))
     assert np.linalg.norm(vertices[:, :2], axis=1).max() == pytest.approx(0.5)
     assert np.abs(vertices[:, 2]).max() == pytest.approx(0.065)  # of the hub
 

@@ -12,10 +12,10 @@ import dalembert as da
 import studio_desk
 from dalembert.errors import DalembertError
 from dalembert.studio.drawing import TEMPLATES
-from dalembert.studio.planar import Planar, with_length
+from dalembert.studio.planar import SketchRows, with_length
 from dalembert.studio.script import Script
 from dalembert.studio.session import Session
-from dalembert.studio.sketch import History, Sketch, edges, snapped
+from dalembert.studio.sketch import Sketch, SketchHistory, edges, snapped
 from dalembert.studio.sketch_linkage import linkage, problem, python
 
 
@@ -59,7 +59,7 @@ def test_the_mechanism_has_the_mobility_and_redundancy_of_the_sketch_and_its_pin
     assert problem(sketch) == ""
     system = linkage(sketch).compile()
     report = system.report(system.state())
-    mobility, redundant = Planar(sketch).mobility()
+    mobility, redundant = SketchRows(sketch).mobility()
     assert (report.mobility, len(report.redundant)) == (mobility, redundant)
     assert report.residual < 1e-12
     m = system.layout.mechanism
@@ -116,7 +116,7 @@ def test_a_typed_length_is_reached_and_the_others_stay():
 def test_the_curve_of_a_traced_pin_closes_and_lies_on_the_circle_of_its_bar(scale):
     s = four_bar()
     s = s.moved({n: (scale * x, scale * y) for n, (x, y) in s.pins.items()})
-    curve = Planar(s).curve()
+    curve = SketchRows(s).curve()
     assert curve.closed
     assert not len(curve.dead)
     at = {n: curve.places[:, k] for k, n in enumerate(curve.pins)}
@@ -130,7 +130,7 @@ def test_dead_points_of_a_driven_rocker_are_where_crank_and_coupler_are_in_line(
     """The rocker of a crank-rocker turns back where the crank's far pin is b + a and b − a from its ground pin."""
     s = four_bar()
     s = s.without(["motor1"]).with_member("motor", ["D"])
-    curve = Planar(s).curve()
+    curve = SketchRows(s).curve()
     k = {n: i for i, n in enumerate(curve.pins)}
     assert curve.driver == "D"
     reach = sorted(np.linalg.norm(places[k["C"]] - places[k["A"]]) for places in curve.dead)
@@ -162,7 +162,7 @@ def stroke(rng, s):
 def test_random_strokes_of_the_pen_never_break_a_sketch():
     """Thousand operations at random: each gives a sketch that is read back as it was, or is refused with a sentence."""
     rng = random.Random(5)
-    history, refused = History(), 0
+    history, refused = SketchHistory(), 0
     for _ in range(1000):
         try:
             history = history.then(stroke(rng, history.now))
@@ -200,7 +200,7 @@ def test_what_random_strokes_call_a_mechanism_compiles_with_the_mobility_of_the_
         system = linkage(s).compile()
         report = system.report(system.state())
         assert report.residual < 1e-11, s
-        assert (report.mobility, len(report.redundant)) == Planar(s).mobility(), s
+        assert (report.mobility, len(report.redundant)) == SketchRows(s).mobility(), s
 
 
 def test_snapping_prefers_pins_then_levels_then_the_grid():

@@ -24,7 +24,7 @@ from dalembert.branch.goals import frame_goals
 from dalembert.branch.mirrors import openness
 from dalembert.branch.nearest import nearest
 from dalembert.branch.policy import POLICY
-from dalembert.branch.rows import Rows, UndefinedHere, places, undefined
+from dalembert.branch.rows import BranchRows, UndefinedHere, places, undefined
 from dalembert.branch.velocities import velocities
 from dalembert.errors import ArgumentError, AssemblyError
 from dalembert.mechanism.checks import no_joint
@@ -52,7 +52,7 @@ class Request:
 
     system: SystemLike
     p: Parameters
-    rows: Rows
+    rows: BranchRows
     start: StateLike  # with what is held in place
     q: Mapping[str, Any]  # held, by name
     frames: Mapping[Any, Any] | None
@@ -127,7 +127,7 @@ def requested(
     else:
         wanted = np.zeros(0)
     start = start.replace(t=t)
-    rows = Rows(system, values, t, on, held, start.q[None, held], frame_goals(system, frames))
+    rows = BranchRows(system, values, t, on, held, start.q[None, held], frame_goals(system, frames))
     return Request(system, p, rows, start, q, frames, held_v, wanted, tolerance)
 
 
@@ -310,7 +310,7 @@ def _second_order(r: Request, second: SecondOrder, v: np.ndarray) -> np.ndarray:
     return found
 
 
-def _scattered(rows: Rows, start: np.ndarray, rng: np.random.Generator, attempt: int) -> np.ndarray:
+def _scattered(rows: BranchRows, start: np.ndarray, rng: np.random.Generator, attempt: int) -> np.ndarray:
     """Another start: the guess moved at random, farther with every attempt."""
     spread = min(0.3 * attempt, 3.0)
     delta = rng.uniform(-1, 1, rows.system.nv) * np.where(rows.angular, spread, 0.2 * spread)
@@ -319,6 +319,6 @@ def _scattered(rows: Rows, start: np.ndarray, rng: np.random.Generator, attempt:
     return out
 
 
-def same_position(rows: Rows, one: np.ndarray, other: np.ndarray) -> bool:
+def same_position(rows: BranchRows, one: np.ndarray, other: np.ndarray) -> bool:
     """Whether two closed positions are the same configuration."""
     return bool(np.abs(rows.apart(one[None], other)).max(initial=0.0) < POLICY.same)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from dalembert.branch.ending import Ending, close_one
-from dalembert.branch.rows import Rows
+from dalembert.branch.rows import BranchRows
 from dalembert.errors import AssemblyError
 from dalembert.protocols import SystemLike
 
@@ -19,7 +19,7 @@ class OutsideLimits(AssemblyError):
     """What was asked for is only possible outside the limits of joints."""
 
 
-def inside_limits(rows: Rows, end: Ending, tolerance: float) -> tuple[Ending, str]:
+def inside_limits(rows: BranchRows, end: Ending, tolerance: float) -> tuple[Ending, str]:
     """A position within the limits of the joints, from a closed one; else what joint is outside.
 
     Angles are turned by whole turns. Then joints outside are held at the limits they pass while the rest is closed
@@ -56,7 +56,8 @@ def inside_limits(rows: Rows, end: Ending, tolerance: float) -> tuple[Ending, st
 
 
 def _other_side(
-    rows: Rows, q: np.ndarray, joint: int, tolerance: float, limits: tuple[Mapping[int, int], np.ndarray, np.ndarray],
+    rows: BranchRows, q: np.ndarray, joint: int, tolerance: float,
+    limits: tuple[Mapping[int, int], np.ndarray, np.ndarray],
     rng: np.random.Generator,
 ) -> Ending | None:  # fmt: skip
     """A closed position like q but with one coordinate, outside its limits there, within them."""
@@ -80,7 +81,7 @@ def _other_side(
     return None
 
 
-def turned(rows: Rows, q: np.ndarray) -> np.ndarray:
+def turned(rows: BranchRows, q: np.ndarray) -> np.ndarray:
     """q with angles outside their limits turned by whole turns to within, where that is possible."""
     (low, high), q, v_names = joint_limits(rows.system), q.copy(), list(rows.system.v_names)
     for i in rows.angles:

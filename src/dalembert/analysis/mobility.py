@@ -19,9 +19,9 @@ from dalembert.blas import one_thread
 from dalembert.branch.ending import close_one
 from dalembert.branch.mirrors import mirrored
 from dalembert.branch.policy import POLICY
-from dalembert.branch.rows import Rows
+from dalembert.branch.rows import BranchRows
 from dalembert.errors import AssemblyError
-from dalembert.mechanism.constraints import Loop
+from dalembert.mechanism.constraints import LoopJoint
 from dalembert.protocols import Parameters, StateLike, SystemLike
 from dalembert.rank import ACCURACY, RankPolicy, earliest_independent, independent, rank_policy, reach
 
@@ -159,7 +159,7 @@ def report(system: SystemLike, state: StateLike, p: Parameters, on: np.ndarray) 
         reversed_,
         isolated,
         tuple(system.layout.joints),
-        tuple(c.name for c in system.description.constraints if isinstance(c, Loop)),
+        tuple(c.name for c in system.description.constraints if isinstance(c, LoopJoint)),
     )
 
 
@@ -183,7 +183,7 @@ def _nearby(
             directions = [*second.directions(directions[0])[:PROBES], *directions]
     policy, sharp = rank_policy(system, p), rank_policy(system, p, 0.1 * ACCURACY)
     away, beside = list[Tangent](), list[Tangent]()
-    rows = Rows(system, np.array(system.parameter_vector(p), dtype=float)[None], state.t, on)
+    rows = BranchRows(system, np.array(system.parameter_vector(p), dtype=float)[None], state.t, on)
     for direction in directions:
         size = np.abs(direction / far).max(initial=0.0)
         if size == 0 or (away and away[-1].rank == len(here.A)):

@@ -22,7 +22,7 @@ from dalembert.analysis.limits import ROOM, joint_limits, turned
 from dalembert.branch.closing import close, unwind
 from dalembert.branch.ending import Ending
 from dalembert.branch.policy import POLICY
-from dalembert.branch.rows import Rows
+from dalembert.branch.rows import BranchRows
 from dalembert.errors import ArgumentError, AssemblyError
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def _state(r: Request, q: np.ndarray, iterations: int) -> StateLike:
     return moving(r, Ending(r.rows, q, e, True, iterations, 0.0), 1)
 
 
-def _anywhere(rows: Rows, guess: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def _anywhere(rows: BranchRows, guess: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Random positions: angles anywhere, slides within their limits or around the guess; what is held stays."""
     system, n = rows.system, len(guess)
     low, high = joint_limits(system)
@@ -138,13 +138,13 @@ def _anywhere(rows: Rows, guess: np.ndarray, rng: np.random.Generator) -> np.nda
     return Q
 
 
-def _inside(rows: Rows, q: np.ndarray) -> bool:
+def _inside(rows: BranchRows, q: np.ndarray) -> bool:
     low, high = joint_limits(rows.system)
     plain = [(v, rows.system.q_names.index(n)) for v, n in enumerate(rows.system.v_names) if n in rows.system.q_names]
     return all(low[v] - ROOM <= q[i] <= high[v] + ROOM for v, i in plain)
 
 
-def _refuse_mobile(rows: Rows, Q: np.ndarray, k: np.ndarray) -> None:
+def _refuse_mobile(rows: BranchRows, Q: np.ndarray, k: np.ndarray) -> None:
     """Refuse what still moves with all that is held: its positions are no list."""
     J = rows.equations(Q, k)[1]
     ranks = (np.linalg.svd(J, compute_uv=False) > rows.policy.tolerance).sum(axis=1)

@@ -33,7 +33,7 @@ SAME = 1e-9  # of the path: a value that counts as that of a dead point
 
 
 @dataclass(eq=False)
-class Curve:
+class SolutionCurve:
     """Positions at the values of a path that were reached."""
 
     x: np.ndarray  # (K,) places
@@ -45,10 +45,10 @@ class Curve:
     interrupted: bool = False
 
 
-def follow(path: PrescribedPath, state: StateLike, progress: Callable[[float], Any] | None = None) -> Curve:
+def follow(path: PrescribedPath, state: StateLike, progress: Callable[[float], Any] | None = None) -> SolutionCurve:
     """Go along a path from a position at its beginning."""
     system, way = path.system, Continuation(path, state)
-    curve = Curve(np.zeros(0), np.zeros((0, system.nq)), np.zeros((0, system.nv)), np.zeros((0, system.nv)))
+    curve = SolutionCurve(np.zeros(0), np.zeros((0, system.nq)), np.zeros((0, system.nv)), np.zeros((0, system.nv)))
     found: list[tuple[np.ndarray, ...]] = []
     first = way.begin(float(path.wanted[0]), state.q)
     if first is None:
@@ -84,7 +84,7 @@ def _one(point: CurvePoint) -> tuple[np.ndarray, ...]:
 
 
 def _leg(
-    curve: Curve,
+    curve: SolutionCurve,
     way: Continuation,
     state: StateLike,
     leg: tuple[float, float],
@@ -133,7 +133,7 @@ def _leg(
 
 
 def _turned_between(
-    curve: Curve,
+    curve: SolutionCurve,
     way: Continuation,
     part: np.ndarray,
     base: int,
@@ -153,7 +153,7 @@ def _turned_between(
     return _filled(curve, way, part, base, forward, turned)
 
 
-def _restart(curve: Curve, way: Continuation, state: StateLike, end: float) -> None:
+def _restart(curve: SolutionCurve, way: Continuation, state: StateLike, end: float) -> None:
     """Begin again where the first position was singular: along the branch of its velocity, or the nearest one."""
     path = way.path
     first, second = way.points[-2], way.points[-1]
@@ -187,7 +187,7 @@ def _restart(curve: Curve, way: Continuation, state: StateLike, end: float) -> N
 
 
 def _filled(
-    curve: Curve,
+    curve: SolutionCurve,
     way: Continuation,
     part: np.ndarray,
     base: int,
@@ -254,7 +254,7 @@ def _index(values: np.ndarray, offset: int, x: float) -> float:
 
 
 def _note_dead(
-    curve: Curve, way: Continuation, turned: tuple[float, np.ndarray], values: np.ndarray, offset: int
+    curve: SolutionCurve, way: Continuation, turned: tuple[float, np.ndarray], values: np.ndarray, offset: int
 ) -> None:
     path, (x, q) = way.path, turned
     led = path.single or "what is led"
@@ -270,7 +270,7 @@ def _note_dead(
     curve.why = text
 
 
-def _note_branches(curve: Curve, way: Continuation, values: np.ndarray, offset: int, base: int) -> bool:
+def _note_branches(curve: SolutionCurve, way: Continuation, values: np.ndarray, offset: int, base: int) -> bool:
     """Look for a branch point between the last points; False where there must be one and is none: another branch."""
     points = way.points[base:]
     x = None

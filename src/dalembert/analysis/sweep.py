@@ -19,7 +19,7 @@ import numpy as np
 from dalembert import checks
 from dalembert.analysis.by_name import ByName
 from dalembert.analysis.motion_columns import motion_columns, position_units
-from dalembert.analysis.solution_curve import Curve
+from dalembert.analysis.solution_curve import SolutionCurve
 from dalembert.analysis.special_points import SpecialPoint
 from dalembert.branch.between_points import CLOSE
 from dalembert.branch.corrector import pseudoinverse
@@ -248,7 +248,7 @@ class Stack:
         return np.einsum("kij,ki->kj", self.inverse, load * self.path.reach) / self.path.units
 
 
-def with_motion(curve: Curve, path: PrescribedPath, rates: np.ndarray, bends: np.ndarray, u: Inputs) -> Sweep:
+def with_motion(curve: SolutionCurve, path: PrescribedPath, rates: np.ndarray, bends: np.ndarray, u: Inputs) -> Sweep:
     """The sweep of a curve, where what is led has these velocities and accelerations (see `led_rates`)."""
     system, K = path.system, len(curve.x)
     rates, bends = rates[:K], bends[:K]
@@ -264,7 +264,7 @@ def with_motion(curve: Curve, path: PrescribedPath, rates: np.ndarray, bends: np
 
 
 def _motion(
-    curve: Curve, path: PrescribedPath, rates: np.ndarray, bends: np.ndarray, stack: Stack | None
+    curve: SolutionCurve, path: PrescribedPath, rates: np.ndarray, bends: np.ndarray, stack: Stack | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Velocities and accelerations, and in which positions they come from beside them."""
     system, K = path.system, len(curve.x)
@@ -294,7 +294,7 @@ def _motion(
     return v, a, singular
 
 
-def _ended(curve: Curve, path: PrescribedPath, K: int) -> str:
+def _ended(curve: SolutionCurve, path: PrescribedPath, K: int) -> str:
     left = path.count - K
     reached = "ends after" if K else "cannot begin at"
     place = path.told(float(curve.x[-1] if K else path.wanted[0]))

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from dalembert.analysis.limits import joint_limits
-from dalembert.analysis.solution_curve import Curve, follow, held_at
+from dalembert.analysis.solution_curve import SolutionCurve, follow, held_at
 from dalembert.analysis.special_points import SpecialPoint
 from dalembert.branch.arclength import corrected_along
 from dalembert.branch.continuation import Continuation
@@ -25,7 +25,7 @@ STRIDES = 200  # steps along the arc behind a dead point
 # --- limits ---------------------------------------------------------------------------------------------------------
 
 
-def note_limits(curve: Curve, path: PrescribedPath, state: StateLike, stop: bool) -> None:
+def note_limits(curve: SolutionCurve, path: PrescribedPath, state: StateLike, stop: bool) -> None:
     """Note where joints pass their limits; with `stop`, end the curve at the last value before."""
     system, K = path.system, len(curve.x)
     low, high = joint_limits(system)
@@ -60,13 +60,15 @@ def note_limits(curve: Curve, path: PrescribedPath, state: StateLike, stop: bool
         curve.why = first.message.rstrip(".")
 
 
-def _point(curve: Curve, path: PrescribedPath, q: np.ndarray, x: float, index: float, text: str) -> SpecialPoint:
+def _point(
+    curve: SolutionCurve, path: PrescribedPath, q: np.ndarray, x: float, index: float, text: str
+) -> SpecialPoint:
     x = float(curve.x[0]) if index == 0.0 else x
     message = f"{text} at {path.told(x)}."
     return SpecialPoint("limit", held_at(path, x), path.state(q, x), float(index), (), message)
 
 
-def _passing(way: Continuation, curve: Curve, j: int, i: int, bound: float) -> tuple[float, np.ndarray]:
+def _passing(way: Continuation, curve: SolutionCurve, j: int, i: int, bound: float) -> tuple[float, np.ndarray]:
     """Place and position between the values j and j + 1 where coordinate i is at its bound: false position."""
     a, b = (float(curve.x[n]) for n in (j, j + 1))
     qa, qb = curve.q[j], curve.q[j + 1]
@@ -91,7 +93,9 @@ def _passing(way: Continuation, curve: Curve, j: int, i: int, bound: float) -> t
 # --- through dead points --------------------------------------------------------------------------------------------
 
 
-def go_through(path: PrescribedPath, curve: Curve, state: StateLike) -> tuple[PrescribedPath, Curve, np.ndarray]:
+def go_through(
+    path: PrescribedPath, curve: SolutionCurve, state: StateLike
+) -> tuple[PrescribedPath, SolutionCurve, np.ndarray]:
     """The curve that goes on behind dead points, through the values it came by; with +1 or −1 for the way it goes.
 
     It ends where it comes to the first or last value again.
@@ -112,7 +116,7 @@ def go_through(path: PrescribedPath, curve: Curve, state: StateLike) -> tuple[Pr
         again = _path(path, back, state)
         curve, ways, values = follow(again, again.state(begin, float(back[0]))), -ways, back
         curve.points = [replace(p, index=p.index + len(whole.x)) for p in curve.points]
-        whole = Curve(
+        whole = SolutionCurve(
             np.concatenate([whole.x, curve.x]),
             np.concatenate([whole.q, curve.q]),
             np.concatenate([whole.slopes, curve.slopes]),
@@ -132,7 +136,7 @@ def _path(path: PrescribedPath, values: np.ndarray, state: StateLike) -> Prescri
     return PrescribedPath(path.system, {str(path.single): values}, {}, path.fixed, state, p)
 
 
-def _behind(path: PrescribedPath, curve: Curve, turned: SpecialPoint, value: float) -> np.ndarray | None:
+def _behind(path: PrescribedPath, curve: SolutionCurve, turned: SpecialPoint, value: float) -> np.ndarray | None:
     """The position at a value behind a dead point: along the arc until what is led has come back to it."""
     way = Continuation(path, turned.state)
     x, q = float(turned.at[str(path.single)]), turned.state.q

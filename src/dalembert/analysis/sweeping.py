@@ -10,7 +10,7 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.analysis.limits import OutsideLimits
-from dalembert.analysis.solution_curve import Curve, follow
+from dalembert.analysis.solution_curve import SolutionCurve, follow
 from dalembert.analysis.sweep import Sweep, led_rates, with_motion
 from dalembert.analysis.sweep_ends import go_through, note_limits
 from dalembert.branch.mirrors import openness
@@ -48,7 +48,7 @@ def sweep(
     try:
         begin = _beginning(system, path, state if guess else rest, p)
     except AssemblyError as error:
-        curve = Curve(*_nothing(system), why=str(error).rstrip("."))
+        curve = SolutionCurve(*_nothing(system), why=str(error).rstrip("."))
     else:
         curve = follow(path, begin, progress)
         if through:
@@ -115,7 +115,7 @@ def _wish(goal: Any) -> dict[str, Any]:
     return {name: value for name, value in wish.items() if value is not None}
 
 
-def _walked(path: PrescribedPath, x: StateLike) -> Curve:
+def _walked(path: PrescribedPath, x: StateLike) -> SolutionCurve:
     """From a state to the beginning of a path: everything that is led goes straight."""
     way = object.__new__(PrescribedPath)
     vars(way).update(vars(path))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dalembert.branch.policy import POLICY
-from dalembert.branch.rows import Rows
+from dalembert.branch.rows import BranchRows
 
 
 @dataclass(eq=False)
@@ -36,7 +36,9 @@ class Closed:
 
 
 @np.errstate(all="ignore")  # positions that overflow are not found
-def close(rows: Rows, Q: np.ndarray, which: np.ndarray | None = None, tolerance: float = POLICY.tolerance) -> Closed:
+def close(
+    rows: BranchRows, Q: np.ndarray, which: np.ndarray | None = None, tolerance: float = POLICY.tolerance
+) -> Closed:
     """Search from positions Q (n, nq), those in `which` (n,) bool or all, for closed ones."""
     n, limits = len(Q), POLICY
     out = Closed(
@@ -79,7 +81,7 @@ def close(rows: Rows, Q: np.ndarray, which: np.ndarray | None = None, tolerance:
 
 
 def _damped(
-    rows: Rows, Q: np.ndarray, k: np.ndarray, delta: np.ndarray, norm: np.ndarray, e: np.ndarray, J: np.ndarray
+    rows: BranchRows, Q: np.ndarray, k: np.ndarray, delta: np.ndarray, norm: np.ndarray, e: np.ndarray, J: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Q ⊕ s δ, its e and J, and s: halved until the residuals fall, or hardly anything is left."""
     turn = _largest(delta[:, rows.angular])
@@ -103,7 +105,7 @@ def _length(x: np.ndarray) -> np.ndarray:
     return np.sqrt(np.einsum("ij,ij->i", x, x))
 
 
-def unwind(rows: Rows, start: np.ndarray, Q: np.ndarray, which: np.ndarray) -> None:
+def unwind(rows: BranchRows, start: np.ndarray, Q: np.ndarray, which: np.ndarray) -> None:
     """Take whole turns out of angles of closed positions Q (n, nq), back to within half a turn of the start."""
     half = np.abs(Q[:, rows.angles] - start[:, rows.angles]) > np.pi
     for j in rows.angles[half.any(axis=0)]:

@@ -9,14 +9,14 @@ import numpy as np
 from dalembert.branch.closing import close
 from dalembert.branch.mirrors import reversed_axes
 from dalembert.branch.policy import POLICY
-from dalembert.branch.rows import Rows, undefined
+from dalembert.branch.rows import BranchRows, undefined
 
 
 @dataclass(slots=True, eq=False)
 class Ending:
     """The end of one search."""
 
-    rows: Rows
+    rows: BranchRows
     q: np.ndarray  # (nq,)
     residuals: np.ndarray  # (rows,) e of `rows`
     small: bool  # every residual is below the tolerance
@@ -45,7 +45,7 @@ class Ending:
         return replace(self, q=q, residuals=self.rows.equations(q[None], np.zeros(1, dtype=int))[0][0])
 
 
-def close_one(rows: Rows, q: np.ndarray, tolerance: float = POLICY.tolerance) -> Ending:
+def close_one(rows: BranchRows, q: np.ndarray, tolerance: float = POLICY.tolerance) -> Ending:
     """Search from q (nq,); raises UndefinedHere where the rows are not defined on the way."""
     found = close(rows, q[None], tolerance=tolerance)
     if not np.isfinite(found.residuals[0]).all() or not found.iterations[0]:

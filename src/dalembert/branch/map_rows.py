@@ -25,7 +25,7 @@ NOTHING = 1e-12  # of a row in lengths of the mechanism: the mechanism cannot mo
 APART = 1e-9  # lengths of the mechanism: a value along such a row that cannot be had
 
 
-class Point:
+class PointAxis:
     """One coordinate of a frame's origin, along an axis of the ground."""
 
     def __init__(self, system: SystemLike, frame: Any, axis: int):
@@ -67,7 +67,7 @@ class MapRows:
     # --- the rows -----------------------------------------------------------------------------------------------
 
     @property
-    def held(self) -> list[int | Point]:
+    def held(self) -> list[int | PointAxis]:
         """What has one value over the whole map: coordinates, by their places in v, and those of frames."""
         return self.led[len(self.values) :]
 
@@ -194,7 +194,7 @@ def _values(name: Any, given: Any) -> np.ndarray:
     return values
 
 
-def _led(system: SystemLike, name: Any) -> int | Point:
+def _led(system: SystemLike, name: Any) -> int | PointAxis:
     """A coordinate, by its place in v, or a coordinate of a frame, named "frame.x"."""
     plain = [n for n in system.v_names if n in system.q_names]
     frame, dot, axis = name.rpartition(".") if isinstance(name, str) else ("", "", "")
@@ -204,4 +204,4 @@ def _led(system: SystemLike, name: Any) -> int | Point:
         layout: Any = system.layout
         points = [f"{f}.x" for f in (*layout.frames, *layout.bodies) if f != "ground"]
         raise unknown("coordinate, or x, y, z of a frame", name, [*plain, *points], "the map")
-    return Point(system, frame, "xyz".index(axis))
+    return PointAxis(system, frame, "xyz".index(axis))

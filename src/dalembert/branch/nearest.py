@@ -9,13 +9,13 @@ import numpy as np
 
 from dalembert.branch.policy import POLICY
 from dalembert.branch.reversed_axes import ReversedAxes
-from dalembert.branch.rows import Rows, times
+from dalembert.branch.rows import BranchRows, times
 
 TINY = 1e-100  # of the largest singular value, rows and velocities in units of size 1; squares of less are lost
 
 
 @np.errstate(all="ignore")  # positions that overflow come no nearer
-def nearest(rows: Rows, Q: np.ndarray, which: np.ndarray, turn: bool = True) -> tuple[np.ndarray, np.ndarray]:
+def nearest(rows: BranchRows, Q: np.ndarray, which: np.ndarray, turn: bool = True) -> tuple[np.ndarray, np.ndarray]:
     """(n, nq) positions, from Q (n, nq), and (n,) their largest residuals e; those not in `which` (n,) stay, with ∞.
 
     turn: whether reversed loops are turned round.
@@ -48,7 +48,7 @@ def nearest(rows: Rows, Q: np.ndarray, which: np.ndarray, turn: bool = True) -> 
     return Q, gaps
 
 
-def _free(rows: Rows, Q: np.ndarray) -> np.ndarray:
+def _free(rows: BranchRows, Q: np.ndarray) -> np.ndarray:
     """(nv, d) the motions that move nothing that is held."""
     if rows.held_v is not None:
         return np.eye(rows.system.nv)[:, np.setdiff1d(np.arange(rows.system.nv), rows.held_v)]
@@ -56,7 +56,7 @@ def _free(rows: Rows, Q: np.ndarray) -> np.ndarray:
     return rows.policy.reveal(rows.equations(Q[:1], np.arange(1))[1][0, held]).null
 
 
-def _residuals(rows: Rows, axes: ReversedAxes | None, Q: np.ndarray, k: np.ndarray) -> tuple[np.ndarray, ...]:
+def _residuals(rows: BranchRows, axes: ReversedAxes | None, Q: np.ndarray, k: np.ndarray) -> tuple[np.ndarray, ...]:
     """e of the constraints, how far they are from closed, what they should change by, and J."""
     phi, A, _ = rows.constraints(Q, k)
     units, which = rows.phi_units[k][:, rows.positions], rows.positions

@@ -28,7 +28,7 @@ class UndefinedHere(AssemblyError):
     """The equations are not defined at a configuration; at others they may be."""
 
 
-class Rows:
+class BranchRows:
     """The rows (1) at time t, s. p: (n, np) parameters; on: (m,) which constraints count; held: places in q.
 
     want: (n, held) values of the held coordinates. k, an index array, selects some of the n positions.
@@ -71,17 +71,17 @@ class Rows:
         self._weights = self.reach[:, None] / self.units[:, :, None]
         self._N = None if self.held_v is None else np.eye(self.system.nv)[None, self.held_v]
 
-    def also(self, fixed: dict[int, float]) -> Rows:
+    def also(self, fixed: dict[int, float]) -> BranchRows:
         """The same rows with more coordinates held."""
-        out = object.__new__(Rows)
+        out = object.__new__(BranchRows)
         vars(out).update(vars(self))
         more = np.tile(np.array(list(fixed.values())), (len(self.p), 1))
         out.hold([*self.held, *fixed], np.hstack([self.want, more]))
         return out
 
-    def times(self, n: int) -> Rows:
+    def times(self, n: int) -> BranchRows:
         """The rows of one position for n."""
-        out = object.__new__(Rows)
+        out = object.__new__(BranchRows)
         vars(out).update(vars(self))
         for name in ("p", "want", "sizes", "phi_units", "units", "reach", "length", "_sizes", "_weights"):
             setattr(out, name, np.repeat(getattr(self, name), n, axis=0))

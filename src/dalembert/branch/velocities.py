@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.branch.rows import Rows, times
+from dalembert.branch.rows import BranchRows, times
 
 MISSED = 1e-8  # of a velocity: by how much rows may miss it; eight of the digits that a well-posed solve has
 
@@ -24,7 +24,7 @@ class Velocities:
 
 
 def velocities(
-    rows: Rows, Q: np.ndarray, k: np.ndarray, held: np.ndarray, want: np.ndarray, v: np.ndarray
+    rows: BranchRows, Q: np.ndarray, k: np.ndarray, held: np.ndarray, want: np.ndarray, v: np.ndarray
 ) -> Velocities:
     """Velocities at Q (len(k), nq) nearest to v (nv,); held: places in v, want: (len(k), held) their values."""
     reach, on, n = rows.reach[k], rows.on, len(Q)

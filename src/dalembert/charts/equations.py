@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MORE = ("y", "ydot", "directions", "reference")
 
 
-class Equations:
+class ChartEquations:
     """R and S of a chart at a trace, with their derivatives."""
 
     def __init__(self, s: Trace, chart: LocalChart):
@@ -92,24 +92,24 @@ MOVING = ("bias", "S1_rate", "S2_rate", "A_rate")
 
 def still(s: Trace, chart: LocalChart) -> tuple[Any, ...]:
     """R, D₁R, D₂R, S₁, S₂ and S₀, in the order of `STILL`."""
-    e = Equations(s, chart)
+    e = ChartEquations(s, chart)
     return e.R, e.D1, e.D2, e.S1, e.S2, e.S0
 
 
 def moving(s: Trace, chart: LocalChart) -> tuple[Any, ...]:
     """Ṡ, Ṡ₁, Ṡ₂ and Ȧ, in the order of `MOVING`."""
-    e = Equations(s, chart)
+    e = ChartEquations(s, chart)
     return e.bias, *(e.changed(X) for X in (e.S1, e.S2, s.rows.A))
 
 
 def slopes(s: Trace, chart: LocalChart) -> tuple[Any, ...]:
     """∂S/∂δ, ∂S/∂y, and ∂(A v + b)/∂δ."""
-    return *Equations(s, chart).slopes, EquationDerivatives(s).speeds.q
+    return *ChartEquations(s, chart).slopes, EquationDerivatives(s).speeds.q
 
 
 def local_rates(s: Trace, chart: LocalChart, vdot: np.ndarray) -> np.ndarray:
     """ẏ and ẇ of a trace, (2 dof,), ẇ with zeros behind where w is shorter than y (2.45)."""
-    e = Equations(s, chart)
+    e = ChartEquations(s, chart)
     wdot = e.S1 @ vdot + e.bias  # where S₂ = −1
     if chart.kind == "custom" and chart.velocities is None:
         wdot = array(ca.solve(to_sx(e.S2), to_sx(-wdot)))
@@ -123,7 +123,7 @@ def local_rates(s: Trace, chart: LocalChart, vdot: np.ndarray) -> np.ndarray:
 def recover(s: Trace, chart: LocalChart) -> tuple[Any, ...]:
     """q and v from y and w: one Newton step, with the margin of the elimination."""
     tree, still, holonomic = mass_factor(s.at), zeros(s.tree.nv), s.rows.only_holonomic()
-    e = Equations(s, chart)
+    e = ChartEquations(s, chart)
     gap = np.concatenate([e.R, holonomic.phi])
     delta, _, margin = eliminate(tree, still, np.vstack([e.D1, holonomic.A]), gap)
     wanted = np.concatenate([e.S2 @ array(e.w).reshape(-1) + e.S0, s.rows.b])

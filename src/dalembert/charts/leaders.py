@@ -13,7 +13,7 @@ import casadi as ca
 
 from dalembert import checks
 from dalembert.errors import ArgumentError, UnknownName, unknown
-from dalembert.mechanism.constraints import Constraint, Expressions, Loop, Row
+from dalembert.mechanism.constraints import Constraint, Expressions, LoopJoint, Row
 from dalembert.mechanism.constraints.expression import RowDerivatives
 from dalembert.mechanism.traced import TracedState, UserState
 from dalembert.spatial import Transform
@@ -52,7 +52,7 @@ class CutCoordinate(Constraint):
 
     kind = "coordinate"
 
-    def __init__(self, loop: Loop, k: int, name: str):
+    def __init__(self, loop: LoopJoint, k: int, name: str):
         self.loop, self.k, self.name = loop, k, name
 
     def rows(self, s: TracedState) -> list[Row]:
@@ -61,11 +61,11 @@ class CutCoordinate(Constraint):
         return [derivatives.row(self.name, phi, derivatives.rate(phi), True, self.loop.joint.angular[self.k])]
 
 
-def cut_coordinates(system: System) -> dict[str, tuple[Loop, int]]:
+def cut_coordinates(system: System) -> dict[str, tuple[LoopJoint, int]]:
     """(loop, index) of the coordinates of joints that close loops, by name; joints with quaternions have none."""
     out = {}
     for c in system.description.constraints:
-        if isinstance(c, Loop) and c.joint.nq == c.joint.nv:
+        if isinstance(c, LoopJoint) and c.joint.nq == c.joint.nv:
             for k, suffix in enumerate(c.joint.coordinate_names):
                 out[f"{c.name}.{suffix}" if suffix else c.name] = c, k
     return out

@@ -14,7 +14,7 @@ from dalembert import checks
 from dalembert.charts.equations import MORE, local_rates, recover, tracing
 from dalembert.charts.leaders import Coordinate
 from dalembert.charts.newton import ITERATIONS, follow, reach
-from dalembert.charts.point import Point
+from dalembert.charts.point import ChartPoint
 from dalembert.compiler import Kernel
 from dalembert.errors import ArgumentError
 from dalembert.protocols import Inputs, Parameters, StateGiven
@@ -101,7 +101,7 @@ class LocalChart:
         y = self.start if guess is None else self._vector(guess, self.dof, "guess")
         size = 0.0
         for _ in range(ITERATIONS if self.dof else 0):
-            at = Point(self, x, y)
+            at = ChartPoint(self, x, y)
             if not np.isfinite(at.still["R"]).all():
                 raise ArgumentError("R(q, y) is not finite for this state; give a nearer guess of y.")
             at.check_coordinates()
@@ -125,7 +125,7 @@ class LocalChart:
 
     def units(self, units: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(dof,) and (speeds,) how much y and w change by motions of the size of `units`, (nv,), at the reference."""
-        e = Point(self, self.system.state(self.reference, t=self.time), self.start).still
+        e = ChartPoint(self, self.system.state(self.reference, t=self.time), self.start).still
         changes = np.linalg.solve(e["D2"], e["D1"] * units), np.linalg.solve(e["S2"], e["S1"] * units)
         y, w = (np.abs(x).max(axis=1, initial=0.0) for x in changes)
         return np.where(y > 0, y, 1.0), np.where(w > 0, w, 1.0)
@@ -143,7 +143,7 @@ class LocalChart:
         """
         both = self._vector(y, self.dof + self.speeds, "y")
         x = self.state(both[: self.dof], both[self.dof :], guess, checks.number(t, "t"), tolerance)
-        return Point(self, x, both[: self.dof]).rates(self.system.acceleration(x, u=u, p=self.p).vdot)
+        return ChartPoint(self, x, both[: self.dof]).rates(self.system.acceleration(x, u=u, p=self.p).vdot)
 
     # --- derivatives --------------------------------------------------------------------------------------------
 
@@ -183,7 +183,7 @@ class LocalChart:
 
         y: by default that of the state. Velocities that lead by themselves count too.
         """
-        return Point(self, *self._at(state, y)).condition
+        return ChartPoint(self, *self._at(state, y)).condition
 
     def reach(self, direction: ArrayLike | None = None) -> Any:
         """How far y can go from the reference so that Newton's method from there still contracts (2.3.1).
@@ -220,8 +220,8 @@ class LocalChart:
         x, _, _ = self.system.resolve(state, None, self.p)
         return x, self.coordinates(x) if y is None else self._vector(y, self.dof, "y")
 
-    def _checked(self, state: StateGiven, y: ArrayLike | None = None) -> Point:
-        at = Point(self, *self._at(state, y))
+    def _checked(self, state: StateGiven, y: ArrayLike | None = None) -> ChartPoint:
+        at = ChartPoint(self, *self._at(state, y))
         at.check()
         return at
 

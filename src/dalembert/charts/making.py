@@ -16,7 +16,7 @@ from dalembert.analysis.manifold import tangent as tangent_at
 from dalembert.charts.description import Chart
 from dalembert.charts.leaders import Coordinate, Given, leader, named_list
 from dalembert.charts.local import LocalChart
-from dalembert.charts.point import Point
+from dalembert.charts.point import ChartPoint
 from dalembert.charts.speeds import Speeds, leading
 from dalembert.errors import ArgumentError, DalembertError
 from dalembert.mechanism.values import described
@@ -213,7 +213,7 @@ def _finished(chart: LocalChart, x: State) -> LocalChart:
     if chart.velocities is None and fast < free:
         chart = _selected(chart, x, fast)
     if free:
-        Point(chart, x, chart.start).check(_instead(chart, x))
+        ChartPoint(chart, x, chart.start).check(_instead(chart, x))
     return chart
 
 
@@ -227,7 +227,7 @@ def _selected(chart: LocalChart, x: State, count: int) -> LocalChart:
     led = tuple(range(count))
     if chart.kind == "named":
         t = tangent_at(chart.system, x, chart.p)
-        led = tuple(independent(Point(chart, x, chart.start).still["D1"] @ t.admissible, count))
+        led = tuple(independent(ChartPoint(chart, x, chart.start).still["D1"] @ t.admissible, count))
     names = tuple(f"{chart.names[k]} rate" for k in led)
     return replace(chart, key=(*chart.key, led), selected=led, speed_names=names)
 

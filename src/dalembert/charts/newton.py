@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dalembert.charts.point import Point
+from dalembert.charts.point import ChartPoint
 from dalembert.errors import ArgumentError, AssemblyError
 from dalembert.rank import angular_velocities, rank_policy
 from dalembert.system.state import State
@@ -29,7 +29,7 @@ FIRST, FARTHEST, GROWTH = 1e-3, 1e7, 1.5  # motions in rad and lengths of the me
 SHARP = 1e-3  # relative, of the reach
 
 
-class Attempt(NamedTuple):
+class ChartAttempt(NamedTuple):
     """Newton's method from one state to one y."""
 
     state: State
@@ -37,30 +37,30 @@ class Attempt(NamedTuple):
     contraction: float  # ρ of the last two steps
 
 
-def newton(chart: LocalChart, y: np.ndarray, x: State, tolerance: float) -> Attempt:
+def newton(chart: LocalChart, y: np.ndarray, x: State, tolerance: float) -> ChartAttempt:
     """Newton's method for Ψ(y) from x, as far as its steps contract."""
     system, policy, units = chart.system, rank_policy(chart.system, chart.p), _units(chart)
     rows = np.concatenate([np.ones(chart.dof), policy.units[system.rows.holonomic]])
     last, contraction = np.inf, 0.0
     for _ in range(ITERATIONS):
-        at = Point(chart, x, y)
+        at = ChartPoint(chart, x, y)
         try:
             gap, sound = at.gap, at.positions.rank == system.nv
         except AssemblyError:  # constraints or masses are not defined there
             sound = False
         if not sound or not np.isfinite(gap).all():
-            return Attempt(x, False, np.inf)
+            return ChartAttempt(x, False, np.inf)
         step = at.positions.shortest(-gap)
         size = float(np.abs(step / units).max(initial=0.0))
         contraction = size / last if last > 0 else 0.0
         if np.abs(gap / rows).max(initial=0.0) <= ROUNDING:
-            return Attempt(x.replace(q=system.plus(x, step)), True, min(contraction, 1.0))
+            return ChartAttempt(x.replace(q=system.plus(x, step)), True, min(contraction, 1.0))
         if not contraction < 1.0:
-            return Attempt(x, False, contraction)
+            return ChartAttempt(x, False, contraction)
         x, last = x.replace(q=system.plus(x, step)), size
         if size <= tolerance or 0.0 < contraction / (1.0 - contraction) * size <= 0.1 * tolerance:
-            return Attempt(x, True, contraction)
-    return Attempt(x, False, contraction)
+            return ChartAttempt(x, True, contraction)
+    return ChartAttempt(x, False, contraction)
 
 
 def follow(chart: LocalChart, y: np.ndarray, x: State, t: float, tolerance: float) -> State:
@@ -107,7 +107,7 @@ def _end(
     chart: LocalChart, y: np.ndarray, x: State, last: np.ndarray, gone: float, contraction: float
 ) -> AssemblyError:
     """The error for coordinates that no point of the chart has."""
-    at, wanted = Point(chart, x, last), dict(zip(chart.names, np.round(y, 12).tolist()))
+    at, wanted = ChartPoint(chart, x, last), dict(zip(chart.names, np.round(y, 12).tolist()))
     sigma, nv = at.positions.sigma, chart.system.nv
     least = sigma[nv - 1] / sigma[0] if len(sigma) >= nv else 0.0
     try:

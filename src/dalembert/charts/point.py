@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Point:
+class ChartPoint:
     """A state x with coordinates y; w is that of the state."""
 
     chart: LocalChart

@@ -11,13 +11,13 @@ from dalembert.cli.options import command
 from dalembert.cli.states import coordinates, one_table
 
 if TYPE_CHECKING:
-    from dalembert.cli.study import Study
+    from dalembert.cli.study import CommandStudy
 
 
 @command("assemble", state=True)
 @click.option("--branches", default="1", help="Look for so many different assemblies, or for all assembly modes.")
 @click.option("--seed", type=click.IntRange(0), default=0, help="Of the random starts for more than one.")
-def assemble(study: Study, branches: str, seed: int) -> Answer:
+def assemble(study: CommandStudy, branches: str, seed: int) -> Answer:
     """Close the loops: a state on the constraints.
 
     What --at and --speed hold stays; the rest follows.

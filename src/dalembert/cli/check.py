@@ -13,13 +13,13 @@ from dalembert.cli.options import command
 from dalembert.errors import AssemblyError
 
 if TYPE_CHECKING:
-    from dalembert.cli.study import Study
+    from dalembert.cli.study import CommandStudy
 
 
 @command("check", state=True)
 @click.option("--strict", is_flag=True, help="Refuse a file with anything that has no meaning here.")
 @click.option("--fix", is_flag=True, help="Repair in the file what is surely meant otherwise, such as misspelt words.")
-def check(study: Study, strict: bool, fix: bool) -> Answer:
+def check(study: CommandStudy, strict: bool, fix: bool) -> Answer:
     """Read and validate a model, and assemble it.
 
     What its file says that has no meaning here is listed. --fix repairs files of the format of this library.
@@ -58,7 +58,7 @@ def check(study: Study, strict: bool, fix: bool) -> Answer:
     return Answer(text, {"name": m.name, **facts, **more}, {"notes": notes}, code, complaint)
 
 
-def _repair(study: Study) -> list[str]:
+def _repair(study: CommandStudy) -> list[str]:
     """Repair the file of a model, and say how; where faults are left, on stderr, before they are raised."""
     from dalembert.errors import ArgumentError, ModelFileError
     from dalembert.formats.model.repairing import repair_file

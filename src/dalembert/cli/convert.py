@@ -13,7 +13,7 @@ from dalembert.cli.options import NewFile, command
 from dalembert.errors import FileError
 
 if TYPE_CHECKING:
-    from dalembert.cli.study import Study
+    from dalembert.cli.study import CommandStudy
 
 
 @command("convert")
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @click.option("--strict", is_flag=True, help="Exit with 1 if anything could not be read or written.")
 @click.option("--base", type=click.Choice(["fixed", "free"]), help="Whether the model stands on the ground.")
 @click.option("--keep-fixed", is_flag=True, help="Keep links on fixed joints as bodies of their own.")
-def convert(study: Study, target: Path, force: bool, strict: bool, base: str | None, keep_fixed: bool) -> Answer:
+def convert(study: CommandStudy, target: Path, force: bool, strict: bool, base: str | None, keep_fixed: bool) -> Answer:
     """Write a model in another format.
 
     The suffix of TARGET says which: .yaml, .json, .urdf, .sdf, .xml (MJCF). What the format cannot say is listed.
@@ -45,7 +45,7 @@ def convert(study: Study, target: Path, force: bool, strict: bool, base: str | N
     return Answer("\n".join(lines), {"name": m.name, "file": str(target)}, {"notes": table}, code)
 
 
-def _with_parameters(study: Study) -> Any:
+def _with_parameters(study: CommandStudy) -> Any:
     """The mechanism, its parameters with the values that were set."""
     m = study.mechanism
     if study.parameters:

@@ -12,7 +12,7 @@ from dalembert.cli.states import one_table
 from dalembert.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from dalembert.cli.study import Study
+    from dalembert.cli.study import CommandStudy
 
 
 @command("equilibrium", state=True)
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 )
 @click.option("--steady", multiple=True, help="A velocity that stays constant. Repeatable; default: all.")
 @click.option("--find-speed", "wanted", multiple=True, help="A constant velocity that is to be found. Repeatable.")
-def equilibrium(study: Study, inputs: Any, solve_for: str, bounds: Any, steady: Any, wanted: Any) -> Answer:
+def equilibrium(study: CommandStudy, inputs: Any, solve_for: str, bounds: Any, steady: Any, wanted: Any) -> Answer:
     """Where a model rests or moves steadily, or what holds it.
 
     With --solve-for u the inputs that hold a position. --at holds coordinates, --speed those of a steady motion.

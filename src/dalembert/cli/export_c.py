@@ -11,7 +11,7 @@ from dalembert.cli.answer import Answer
 from dalembert.cli.options import command
 
 if TYPE_CHECKING:
-    from dalembert.cli.study import Study
+    from dalembert.cli.study import CommandStudy
 
 
 @command("c", state=True)
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @click.option("--independent", help="Coordinates of a linear model, with commas between.")
 @click.option("--active", help="Coordinates that determine all others, with commas between.")
 def export_c(
-    study: Study, target: Path, name: str | None, single: bool, frames: tuple[str, ...], outputs: str | None,
+    study: CommandStudy, target: Path, name: str | None, single: bool, frames: tuple[str, ...], outputs: str | None,
     independent: str | None, active: str | None,
 ) -> Answer:  # fmt: skip
     """Write MODEL as one C99 file, its header and examples into FOLDER."""

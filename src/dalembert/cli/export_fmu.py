@@ -11,7 +11,7 @@ from dalembert.cli.answer import Answer
 from dalembert.cli.options import NewFile, Number, command
 
 if TYPE_CHECKING:
-    from dalembert.cli.study import Study
+    from dalembert.cli.study import CommandStudy
 
 
 @command("fmu", state=True)
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     help="Whether the FMU integrates itself, or another program its independent coordinates.",
 )
 def export_fmu(
-    study: Study, target: Path, name: str | None, frames: tuple[str, ...], outputs: str | None, rtol: float,
+    study: CommandStudy, target: Path, name: str | None, frames: tuple[str, ...], outputs: str | None, rtol: float,
     atol: float, platforms: tuple[str, ...], fmi: str, kind: str,
 ) -> Answer:  # fmt: skip
     """Write MODEL as an FMU to FILE."""

@@ -12,7 +12,7 @@ from dalembert.cli.options import Number, command, input_option
 from dalembert.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from dalembert.cli.study import Study
+    from dalembert.cli.study import CommandStudy
 
 
 def _choices(f: Any) -> Any:
@@ -24,7 +24,9 @@ def _choices(f: Any) -> Any:
 @_choices
 @click.option("--outputs", help="Outputs with commas between, as A,rate:A,position:tip@x. Default: the states.")
 @click.option("--sample", type=Number(), help="Discretize the model with this step, s.")
-def linearize(study: Study, independent: str | None, inputs: Any, outputs: str | None, sample: float | None) -> Answer:
+def linearize(
+    study: CommandStudy, independent: str | None, inputs: Any, outputs: str | None, sample: float | None
+) -> Answer:
     """The linear model near a state: A, B, C, D."""
     model = _model(study, independent, inputs, outputs)
     model = model if sample is None else model.discretize(sample)
@@ -52,7 +54,7 @@ def linearize(study: Study, independent: str | None, inputs: Any, outputs: str |
 
 @command("modes", state=True)
 @_choices
-def modes(study: Study, independent: str | None, inputs: Any) -> Answer:
+def modes(study: CommandStudy, independent: str | None, inputs: Any) -> Answer:
     """Frequency, damping and shape of the modes."""
     model = _model(study, independent, inputs, None)
     columns: dict[str, Any] = {
@@ -70,7 +72,7 @@ def modes(study: Study, independent: str | None, inputs: Any) -> Answer:
     return Answer(f"{study.system.name}\n{model.table()}", facts, {"modes": columns})
 
 
-def _model(study: Study, independent: str | None, inputs: Any, outputs: str | None) -> Any:
+def _model(study: CommandStudy, independent: str | None, inputs: Any, outputs: str | None) -> Any:
     from dalembert.linearization.linearize import linearize as linearized
 
     u = study.inputs(inputs)

@@ -43,7 +43,7 @@ class Command(click.Command):
         return super().parse_args(ctx, [re.sub(r"^-(?=\.?\d)", MINUS, a) for a in args])
 
 
-class Model(click.ParamType):
+class ModelArgument(click.ParamType):
     """A model file, or a name of the zoo."""
 
     name = "model"
@@ -128,7 +128,7 @@ def model_options(f: Function) -> Function:
     f = click.option(
         "--set", "parameters", multiple=True, type=Pair(), help="A parameter of the model, as mass=2.5. Repeatable."
     )(f)
-    return click.argument("model", type=Model())(f)
+    return click.argument("model", type=ModelArgument())(f)
 
 
 def state_options(f: Function) -> Function:
@@ -147,7 +147,7 @@ def input_option(f: Function) -> Function:
 
 
 def command(name: str, *, state: bool = False, model: bool = True) -> Callable[[Function], click.Command]:
-    """Make a command of a function that takes a `Study` (unless model=False) and its own options.
+    """Make a command of a function that takes a `CommandStudy` (unless model=False) and its own options.
 
     It returns an `Answer`, which is written as the user asks.
     """
@@ -157,10 +157,10 @@ def command(name: str, *, state: bool = False, model: bool = True) -> Callable[[
         def called(*, json: bool, csv: bool, arrow: bool, output: Path | None, **given: Any) -> int:
             out = Output.chosen({"json": json, "csv": csv, "arrow": arrow}, output)
             if model:
-                from dalembert.cli.study import Study
+                from dalembert.cli.study import CommandStudy
 
                 names = ["model", "parameters", "folder", *(("state", "at", "speeds") if state else ())]
-                given["study"] = Study(**{key: given.pop(key) for key in names})
+                given["study"] = CommandStudy(**{key: given.pop(key) for key in names})
             return out.write(f(**given))
 
         made: Function = debug_option(called)

@@ -9,11 +9,11 @@ from dalembert.cli.answer import Answer
 from dalembert.cli.options import command
 
 if TYPE_CHECKING:
-    from dalembert.cli.study import Study
+    from dalembert.cli.study import CommandStudy
 
 
 @command("report", state=True)
-def report(study: Study) -> Answer:
+def report(study: CommandStudy) -> Answer:
     """Mobility, redundancy and singularities.
 
     Redundant constraints with what they depend on, determinate forces, distance to a singularity.

@@ -38,7 +38,7 @@ COMMANDS = (
 
 
 @dataclass(frozen=True)
-class Step:
+class ScenarioStep:
     """One command, its arguments, and where the file asks for it."""
 
     command: str
@@ -70,7 +70,7 @@ class Scenario:
         self.model = self._model(self._text("model"))
         self.steps = self._steps()
 
-    def _steps(self) -> list[Step]:
+    def _steps(self) -> list[ScenarioStep]:
         listed = self.data["run"]
         if not isinstance(listed, list) or not listed:
             raise self._wrong("'run' is no list; needed: commands, each a line like '- report: {}'.", self._at("run"))
@@ -86,7 +86,7 @@ class Scenario:
             given = self._table({} if item[name] is None else item[name], f"'{name}'", line)
             if name == "view" and "output" not in given:
                 raise self._wrong("'view' needs an output, a file: the studio does not end by itself.", line)
-            out.append(Step(name, self._arguments(self.commands[name], given, line), line))
+            out.append(ScenarioStep(name, self._arguments(self.commands[name], given, line), line))
         return out
 
     def _arguments(self, command: click.Command, given: Mapping[str, Any], line: int) -> list[str]:
@@ -118,12 +118,12 @@ class Scenario:
 
     def _check(self, options: Mapping[str, Any]) -> None:
         """Check the names that a step gives against the model, and the form of its answer."""
-        from dalembert.cli.study import Study
+        from dalembert.cli.study import CommandStudy
 
         if "json" in options:
             Output.chosen({form: options[form] for form in ("json", "csv", "arrow")}, options["output"])
         parameters, at, speeds = (options.get(name, ()) for name in ("parameters", "at", "speeds"))
-        study = Study(self.model, parameters, options.get("state"), at, speeds)
+        study = CommandStudy(self.model, parameters, options.get("state"), at, speeds)
         own = repr(sorted(study.parameters.items(), key=str))
         if own in self.mechanisms:
             study.mechanism, study.parameters = self.mechanisms[own]

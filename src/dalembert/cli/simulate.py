@@ -12,7 +12,7 @@ from dalembert.cli.exits import Exit
 from dalembert.cli.options import NewFile, Number, command, input_option
 
 if TYPE_CHECKING:
-    from dalembert.cli.study import Study
+    from dalembert.cli.study import CommandStudy
 
 ROWS = 11  # of the table for people
 
@@ -38,7 +38,7 @@ ROWS = 11  # of the table for people
 @click.option("--animate", type=NewFile(), help="Write an animation too, one HTML file.")
 @click.option("--plot", type=NewFile(), help="Write a plot too, by its suffix (extra view).")
 def simulate(
-    study: Study,
+    study: CommandStudy,
     time: float,
     inputs: tuple[tuple[str, Any], ...],
     every: float | None,

@@ -23,7 +23,7 @@ Pairs = Sequence[tuple[str, Any]]
 START = "start"  # the state that is taken where none is named
 
 
-class Study:
+class CommandStudy:
     """A model, from a file or the zoo, with parameters set; its system, and the state asked for.
 
     Parameters of a mechanism of the zoo are also the keywords of the function that describes it.
@@ -146,12 +146,12 @@ def _holding(mechanism: Mechanism, q: Mapping[str, Any]) -> dict[str, float]:
 
 def _law(mechanism: Mechanism, name: str, text: str) -> Any:
     """A function of the state from an expression, in the grammar of model files."""
-    from dalembert.formats.model.cursor import Node
+    from dalembert.formats.model.cursor import FileNode
     from dalembert.formats.model.scope import STATE, Scope
 
     scope = Scope(mechanism)
     scope.know_joints()
     try:
-        return scope.law([Node(text, f"--input {name}")], STATE)
+        return scope.law([FileNode(text, f"--input {name}")], STATE)
     except ModelFileError as error:
         raise ArgumentError(str(error)) from None

@@ -14,7 +14,7 @@ from dalembert.errors import ArgumentError, AssemblyError, unknown
 
 if TYPE_CHECKING:
     from dalembert.analysis.sweep import Sweep
-    from dalembert.cli.study import Study
+    from dalembert.cli.study import CommandStudy
     from dalembert.system.state import State
 
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.argument("end", type=Number())
 @click.option("--steps", type=click.IntRange(1, 10**6), default=60, help="Steps from the first value to the last.")
 @click.option("--frame", "frames", multiple=True, help="A frame or body whose position is listed too. Repeatable.")
-def sweep(study: Study, joint: str, start: float, end: float, steps: int, frames: tuple[str, ...]) -> Answer:
+def sweep(study: CommandStudy, joint: str, start: float, end: float, steps: int, frames: tuple[str, ...]) -> Answer:
     """Positions as a coordinate goes through a range.
 
     The coordinate JOINT is led from START to END, by continuation from each position to the next.
@@ -54,7 +54,7 @@ def sweep(study: Study, joint: str, start: float, end: float, steps: int, frames
     return Answer(grid(columns, most=10**6), facts, {"positions": columns}, code, complaint)
 
 
-def _swept(study: Study, joint: str, values: list[float]) -> tuple[Sweep | None, str]:
+def _swept(study: CommandStudy, joint: str, values: list[float]) -> tuple[Sweep | None, str]:
     """The sweep through the values from an assembled state, and what kept it from some of them."""
     system, held = study.system, {name: value for name, value in study.at.items() if name != joint}
     try:
@@ -67,7 +67,7 @@ def _swept(study: Study, joint: str, values: list[float]) -> tuple[Sweep | None,
     return found, found.message
 
 
-def _first(study: Study, first: dict[str, float]) -> State:
+def _first(study: CommandStudy, first: dict[str, float]) -> State:
     """Where the sweep begins: on the branch of the state at hand where that leads there, else assembled next to it."""
     system, guess = study.system, study.guess
     if not system.rows.of:

@@ -13,7 +13,7 @@ from dalembert.cli.options import Command, NewFile, Number, debug_option, input_
 from dalembert.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from dalembert.cli.study import Study
+    from dalembert.cli.study import CommandStudy
 
 
 @click.command("view", cls=Command)
@@ -43,9 +43,9 @@ def view(
     file, which any browser plays; a picture shows the state. With --live the file holds the mechanism itself, which its
     reader can move and let go.
     """
-    from dalembert.cli.study import Study
+    from dalembert.cli.study import CommandStudy
 
-    study = Study(**given)
+    study = CommandStudy(**given)
     if output is None:
         if live:
             raise ArgumentError("--live writes a file; name it with -o.")
@@ -64,7 +64,7 @@ def view(
     return int(answer.code)
 
 
-def _studio(study: Study, time: float, inputs: Any, run_file: str | None, port: int, opened: bool) -> int:
+def _studio(study: CommandStudy, time: float, inputs: Any, run_file: str | None, port: int, opened: bool) -> int:
     from dalembert.simulation.files.saving import load
     from dalembert.studio import studio
     from dalembert.studio.script import quoted
@@ -87,21 +87,21 @@ def _studio(study: Study, time: float, inputs: Any, run_file: str | None, port: 
     return 0
 
 
-def _picture(study: Study, path: Path) -> Answer:
+def _picture(study: CommandStudy, path: Path) -> Answer:
     from dalembert.view import snapshot
 
     snapshot(study.system, study.x, path)
     return Answer(str(path))
 
 
-def _live(study: Study, path: Path, inputs: Any, traces: tuple[str, ...]) -> Answer:
+def _live(study: CommandStudy, path: Path, inputs: Any, traces: tuple[str, ...]) -> Answer:
     from dalembert.live import export_html
 
     return Answer(str(export_html(study.system, path, study.x, u=study.inputs(inputs), traces=traces)))
 
 
 def _animation(
-    study: Study, path: Path, time: float, inputs: Any, run_file: str | None, traces: tuple[str, ...]
+    study: CommandStudy, path: Path, time: float, inputs: Any, run_file: str | None, traces: tuple[str, ...]
 ) -> Answer:
     from dalembert.cli.simulate import answer
     from dalembert.simulation.files.saving import load

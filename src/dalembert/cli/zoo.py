@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from dalembert.cli.answer import Answer, grid
-from dalembert.cli.options import Group, Model, NewFile, command
+from dalembert.cli.options import Group, ModelArgument, NewFile, command
 from dalembert.errors import FileError, unknown
 
 
@@ -32,12 +32,12 @@ def list_zoo() -> Answer:
 
 
 @command("copy", model=False)
-@click.argument("name", type=Model())
+@click.argument("name", type=ModelArgument())
 @click.argument("target", type=NewFile(), required=False)
 @click.option("--force", is_flag=True, help="Replace a file that exists.")
 def copy(name: str, target: Path | None, force: bool) -> Answer:
     """Write the mechanism NAME, with its state 'start', to TARGET. Default: NAME.yaml."""
-    from dalembert.cli.study import Study
+    from dalembert.cli.study import CommandStudy
     from dalembert.formats import write
     from dalembert.zoo import CATALOG
 
@@ -46,7 +46,7 @@ def copy(name: str, target: Path | None, force: bool) -> Answer:
     path = target or Path(f"{name}.yaml")
     if path.exists() and not force:
         raise FileError(f"'{path}' exists; add --force to replace it.")
-    lost = [str(note) for note in write(Study(name).from_zoo(), path)]
+    lost = [str(note) for note in write(CommandStudy(name).from_zoo(), path)]
     return Answer("\n".join([str(path), *lost]), {"file": str(path), "notes": lost})
 
 

@@ -15,7 +15,7 @@ from . import cache
 if TYPE_CHECKING:
     import casadi as ca
 
-    from .parts import Part
+    from .parts import ProgramPart
     from .target import Library
 
 #: the one signature of native functions f(x, y, w): arrays of doubles, or in place of w one struct
@@ -55,7 +55,9 @@ def compile_sx(function: ca.Function, lanes: int = 1, chunk: int = CHUNK) -> Mac
     return known
 
 
-def compile_parts(function: ca.Function, parts: Sequence[Part], name: str | None = None) -> dict[str, MachineCode]:
+def compile_parts(
+    function: ca.Function, parts: Sequence[ProgramPart], name: str | None = None
+) -> dict[str, MachineCode]:
     """Machine code of the parts of an SX function, by name: what they share is compiled once.
 
     name: of the code in the cache, equal for equal functions; found from the function itself where it is not given.
@@ -86,7 +88,7 @@ def loaded(name: str, part: str | None = None) -> MachineCode | None:
     return known
 
 
-def _load(name: str, entry: cache.Entry, part: str | None = None) -> MachineCode:
+def _load(name: str, entry: cache.CacheEntry, part: str | None = None) -> MachineCode:
     from .target import Library
 
     if part is None:
@@ -98,8 +100,8 @@ def _load(name: str, entry: cache.Entry, part: str | None = None) -> MachineCode
     return MachineCode(name, library, library.addresses[symbol], facts["work_size"], facts["instructions"])
 
 
-def _compile(function: ca.Function, lanes: int, chunk: int, parts: Sequence[Part] = ()) -> cache.Entry:
-    from .ir import Layout
+def _compile(function: ca.Function, lanes: int, chunk: int, parts: Sequence[ProgramPart] = ()) -> cache.CacheEntry:
+    from .ir import LaneLayout
     from .llvm import modules
     from .parts import add_parts, outputs_of
     from .program import program_from_casadi
@@ -108,19 +110,19 @@ def _compile(function: ca.Function, lanes: int, chunk: int, parts: Sequence[Part
 
     program = program_from_casadi(function)
     width = min(lanes, host().width)
-    layout = Layout(lanes, width)
+    layout = LaneLayout(lanes, width)
     plan = schedule(program, chunk, max(1, 8 // width), outputs_of(function, parts))
     made = modules(program, plan, layout, _SYMBOL, chunk, host().fused)
     facts: dict[str, Any] = {"work_size": plan.size * width, "instructions": len(program)}
     if parts:
         facts["parts"] = add_parts(made, function, parts, program, plan.size, _SYMBOL)
     texts = [str(module) for module in made.modules]
-    with Progress(f"compiling '{function.name()}'", len(texts)) as progress:
+    with CompileProgress(f"compiling '{function.name()}'", len(texts)) as progress:
         objects = compile_modules(texts, progress)
-    return cache.Entry(facts, objects)
+    return cache.CacheEntry(facts, objects)
 
 
-class Progress:
+class CompileProgress:
     """A line on the terminal while something takes longer than a second, gone at the end."""
 
     def __init__(self, what: str, total: int, at_once: bool = False) -> None:

@@ -18,7 +18,7 @@ from .build import CHUNK
 from .llvm import runs
 from .operations import LIBM
 from .program import Program
-from .schedule import Chunk, Loop, Schedule, TrigGroup, schedule
+from .schedule import Chunk, RepeatedBlocks, Schedule, TrigGroup, schedule
 
 Place = tuple[str, str]  # an argument by name, and the expression by which an element of it is read
 _SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
@@ -59,7 +59,7 @@ class Dialect:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class CText:
     """Functions of C, the last with the symbol that was asked for, and the numbers of workspace it needs."""
 
     text: str
@@ -75,7 +75,7 @@ class _Piece:
     used: set[str] = field(default_factory=set)
 
 
-class _Writer:
+class _CWriter:
     def __init__(
         self, program: Program, plan: Schedule, reads: Sequence[Place], writes: Sequence[tuple[str, int]], c: Dialect
     ) -> None:
@@ -170,19 +170,19 @@ def c_function(
     writes: Sequence[tuple[str, int]],
     dialect: Dialect,
     chunk: int = CHUNK,
-) -> Written:
+) -> CText:
     """`static void <symbol>(arguments, real *w)`, with the functions that it calls before it.
 
     arguments: declarations by name, in order. reads: where each input of the program is. writes: the argument and the
     place in it of each output.
     """
     plan = schedule(program, chunk, group=8)
-    writer, pieces, waiting = _Writer(program, plan, reads, writes, dialect), list[_Piece](), list[TrigGroup]()
+    writer, pieces, waiting = _CWriter(program, plan, reads, writes, dialect), list[_Piece](), list[TrigGroup]()
     for step in plan.steps:
         if isinstance(step, TrigGroup):
             waiting.append(step)
             continue
-        for unit in step.blocks if isinstance(step, Loop) else [step]:
+        for unit in step.blocks if isinstance(step, RepeatedBlocks) else [step]:
             pieces.append(writer.write([*waiting, unit]))
             waiting.clear()
     declared = {**arguments, "w": "real *restrict w"}
@@ -205,7 +205,7 @@ def c_function(
             body.used |= piece.used
     unused = [f"    (void){name};" for name in declared if name not in body.used]
     texts.append(_defined(symbol, declared, [*unused, *body.lines]))
-    return Written("\n".join(texts), plan.size, len(program))
+    return CText("\n".join(texts), plan.size, len(program))
 
 
 def _defined(symbol: str, declared: Mapping[str, str], lines: Sequence[str]) -> str:

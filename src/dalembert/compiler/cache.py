@@ -36,7 +36,7 @@ _SUFFIX = ".bin"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Entry:
+class CacheEntry:
     """Contents of an entry: numbers about the code, and the object files."""
 
     facts: dict[str, Any]
@@ -53,7 +53,7 @@ def key(*parts: str | bytes) -> str:
     return found.hexdigest()
 
 
-def read(name: str) -> Entry | None:
+def read(name: str) -> CacheEntry | None:
     """The entry, or None if it is absent, damaged or out of reach."""
     folder = _folder()
     if folder is None:
@@ -81,7 +81,7 @@ def _own_bytes(path: Path) -> bytes:
         return file.read()
 
 
-def _entry(data: bytes, name: str) -> Entry | None:
+def _entry(data: bytes, name: str) -> CacheEntry | None:
     """The entry of this name that was written as `data`, None where it is damaged or another one."""
     start, body = len(_MAGIC), data[len(_MAGIC) + 32 :]
     if data[:start] != _MAGIC or data[start : start + 32] != hashlib.sha256(body).digest():
@@ -94,7 +94,7 @@ def _entry(data: bytes, name: str) -> Entry | None:
     for size in facts.pop("sizes"):
         objects.append(rest[start : start + size])
         start += size
-    return Entry(facts, objects)
+    return CacheEntry(facts, objects)
 
 
 def write(name: str, facts: dict[str, Any], objects: Sequence[bytes]) -> None:

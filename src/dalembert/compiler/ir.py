@@ -11,7 +11,7 @@ SIGNATURE = '(ptr noalias readonly %x, ptr noalias %y, ptr noalias %w) nounwind 
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class LaneLayout:
     """How scalars become vectors: `lanes` doubles in memory, `width` of them in a register."""
 
     lanes: int = 1

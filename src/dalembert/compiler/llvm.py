@@ -11,24 +11,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from .ir import SIGNATURE, Layout, Module
-from .llvm_function import Function
+from .ir import SIGNATURE, LaneLayout, Module
+from .llvm_function import FunctionWriter
 from .program import Program
-from .schedule import Chunk, Loop, Schedule, TrigGroup
+from .schedule import Chunk, RepeatedBlocks, Schedule, TrigGroup
 from .simd import sincos_ir
 
 MANY = 32  # groups of sines and cosines in one function
 
 
 @dataclass(slots=True)
-class Written:
+class LlvmText:
     """The modules of a kernel, the first with the kernel itself; the names of its functions and what each computes."""
 
     modules: list[Module] = field(default_factory=lambda: [Module()])
-    functions: dict[str, list[TrigGroup | Chunk | Loop]] = field(default_factory=dict)
+    functions: dict[str, list[TrigGroup | Chunk | RepeatedBlocks]] = field(default_factory=dict)
 
 
-def modules(program: Program, plan: Schedule, layout: Layout, symbol: str, per_module: int, fused: bool) -> Written:
+def modules(
+    program: Program, plan: Schedule, layout: LaneLayout, symbol: str, per_module: int, fused: bool
+) -> LlvmText:
     """The kernel named `symbol`, as modules of about `per_module` operations that can be compiled apart.
 
     Each chunk and each loop is a function `<symbol>_<i>`. A chunk begins with the sines and cosines scheduled before
@@ -36,10 +38,10 @@ def modules(program: Program, plan: Schedule, layout: Layout, symbol: str, per_m
     """
     positions = program.positions
     zeros = [i for i, k in enumerate(program.outputs) if program.is_zero(k)]
-    out, groups, name = Written(), list[TrigGroup](), ""
+    out, groups, name = LlvmText(), list[TrigGroup](), ""
     first = module = out.modules[0]
 
-    def begin(size: int, *steps: TrigGroup | Chunk | Loop) -> Function:
+    def begin(size: int, *steps: TrigGroup | Chunk | RepeatedBlocks) -> FunctionWriter:
         nonlocal module, name
         if module.size and module.size + size > per_module:
             module = Module()
@@ -47,14 +49,14 @@ def modules(program: Program, plan: Schedule, layout: Layout, symbol: str, per_m
         module.size += size
         name = f"{symbol}_{len(out.functions)}"
         out.functions[name] = [*groups, *steps]
-        return Function(program, plan, layout, module)
+        return FunctionWriter(program, plan, layout, module)
 
     def end(text: str) -> None:
         module.definitions[name] = text
         if module is not first:
             first.needs[name] = f"declare void @{name}(ptr, ptr, ptr)"
 
-    def angles(function: Function) -> None:
+    def angles(function: FunctionWriter) -> None:
         for group in groups:
             _define_sincos(module, group.width * layout.width, fused)
             function.trig(group)
@@ -63,7 +65,7 @@ def modules(program: Program, plan: Schedule, layout: Layout, symbol: str, per_m
     for step in plan.steps:
         if isinstance(step, TrigGroup):
             groups.append(step)
-        if len(groups) == MANY or (groups and isinstance(step, Loop)):
+        if len(groups) == MANY or (groups and isinstance(step, RepeatedBlocks)):
             function = begin(20 * len(groups))
             angles(function)
             end(function.chunk(Chunk([]), name, positions))
@@ -71,7 +73,7 @@ def modules(program: Program, plan: Schedule, layout: Layout, symbol: str, per_m
             function = begin(len(step.nodes), step)
             angles(function)
             end(function.chunk(step, name, positions))
-        elif isinstance(step, Loop):
+        elif isinstance(step, RepeatedBlocks):
             function = begin(len(step.blocks[0].nodes), step)
             end(function.loop(step, name, positions))
     if zeros:
@@ -114,7 +116,7 @@ def _define_sincos(module: Module, width: int, fused: bool) -> None:
     module.libm("cos")
 
 
-def _kernel(functions: list[str], zeros: list[tuple[int, int]], layout: Layout, symbol: str) -> str:
+def _kernel(functions: list[str], zeros: list[tuple[int, int]], layout: LaneLayout, symbol: str) -> str:
     """The kernel: outputs that are always 0, then all functions in order, once for every `width` lanes."""
     lines, n = [f"define void @{symbol}{SIGNATURE} {{"], layout.lanes
     lines += [f"  call void @clear(ptr %y, i64 {start * n}, i64 {stop * n})" for start, stop in zeros]

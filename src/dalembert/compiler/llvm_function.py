@@ -6,10 +6,10 @@ give the same bits, and NaN and infinities come through.
 
 from __future__ import annotations
 
-from .ir import SIGNATURE, Layout, Module, literal, splat, table, vector
+from .ir import SIGNATURE, LaneLayout, Module, literal, splat, table, vector
 from .operations import COMPARISONS, LIBM
 from .program import Program
-from .schedule import Chunk, Loop, Schedule, TrigGroup
+from .schedule import Chunk, RepeatedBlocks, Schedule, TrigGroup
 
 _BINARY = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 _INTRINSIC = {
@@ -24,10 +24,10 @@ _INTRINSIC = {
 }
 
 
-class Function:
+class FunctionWriter:
     """Writes one function. `names[k]` is the operand text of value k once it is at hand, `bits[k]` its truth."""
 
-    def __init__(self, program: Program, plan: Schedule, layout: Layout, module: Module) -> None:
+    def __init__(self, program: Program, plan: Schedule, layout: LaneLayout, module: Module) -> None:
         self.program, self.plan, self.layout, self.module = program, plan, layout, module
         self.type, self.width = layout.type, layout.width
         self.lines: list[str] = []
@@ -48,7 +48,7 @@ class Function:
                 self.store("y", i * self.layout.lanes, self.get(k))
         return "\n".join([f"define void @{symbol}{SIGNATURE} {{\nentry:", *self.lines, "  ret void", "}"])
 
-    def loop(self, loop: Loop, symbol: str, positions: dict[int, list[int]]) -> str:
+    def loop(self, loop: RepeatedBlocks, symbol: str, positions: dict[int, list[int]]) -> str:
         """Compute the blocks one after another, operands and results at places from tables, one row for a block."""
         first, op, args = loop.blocks[0], self.program.op, self.program.args
         numbers = [j for j, k in enumerate(loop.outside[0]) if op[k] == "const"]

@@ -14,16 +14,16 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from .ir import SIGNATURE, Module, literal, table
-from .llvm import CLEAR, Written, runs
+from .llvm import CLEAR, LlvmText, runs
 from .program import Program
-from .schedule import Loop, TrigGroup
+from .schedule import RepeatedBlocks, TrigGroup
 
 if TYPE_CHECKING:
     import casadi as ca
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ProgramPart:
     """A function that takes some inputs of a whole one, by number, and gives its outputs from `first` to `stop`."""
 
     name: str
@@ -32,14 +32,14 @@ class Part:
     stop: int
 
 
-def outputs_of(function: ca.Function, parts: Sequence[Part]) -> list[slice]:
+def outputs_of(function: ca.Function, parts: Sequence[ProgramPart]) -> list[slice]:
     """The places of each part's outputs among all."""
     y = [0, *accumulate(function.numel_out(i) for i in range(function.n_out()))]
     return [slice(y[part.first], y[part.stop]) for part in parts]
 
 
 def add_parts(
-    whole: Written, function: ca.Function, parts: Sequence[Part], program: Program, size: int, symbol: str
+    whole: LlvmText, function: ca.Function, parts: Sequence[ProgramPart], program: Program, size: int, symbol: str
 ) -> dict[str, dict[str, int]]:
     """Write `<symbol>_<part>` of every part into the first module; the doubles of its workspace and its operations.
 
@@ -71,7 +71,7 @@ def add_parts(
     return facts
 
 
-def _dependencies(whole: Written, program: Program) -> tuple[list[set[int]], dict[int, int], list[int]]:
+def _dependencies(whole: LlvmText, program: Program) -> tuple[list[set[int]], dict[int, int], list[int]]:
     """The pieces that each piece reads from, itself left out; the piece that puts out each value; their operations."""
     op, args = program.op, program.args
     turned: dict[int, list[int]] = {}  # sines and cosines by their angle
@@ -90,7 +90,7 @@ def _dependencies(whole: Written, program: Program) -> tuple[list[set[int]], dic
                 read.update(step.args)
                 made.update((k, i) for a in step.args for k in turned[a])
                 continue
-            for block in step.blocks if isinstance(step, Loop) else [step]:
+            for block in step.blocks if isinstance(step, RepeatedBlocks) else [step]:
                 read.update(a for k in block.nodes for a in args[k])
                 read.update(block.copies)
                 made.update(dict.fromkeys(block.nodes, i))

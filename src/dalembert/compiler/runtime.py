@@ -18,6 +18,6 @@ def runtime(name: str, text: str, symbols: tuple[str, ...], imports: dict[str, i
     entry_name = cache.key(name, text, machine.triple, machine.cpu, machine.features, machine.llvm)
     entry = cache.read(entry_name)
     if entry is None:
-        entry = cache.Entry({}, compile_modules([text], passes=2))
+        entry = cache.CacheEntry({}, compile_modules([text], passes=2))
         cache.write(entry_name, entry.facts, entry.objects)
     return Library(entry.objects, *symbols, imports=imports)

@@ -43,7 +43,7 @@ class Chunk:
 
 
 @dataclass(slots=True)
-class Loop:
+class RepeatedBlocks:
     """Blocks of one form, computed one after another by one function: see `repeats`."""
 
     blocks: list[Chunk]
@@ -54,7 +54,7 @@ class Loop:
 class Schedule:
     """Steps in order, the slot every shared value is read from, and the size of the workspace in slots."""
 
-    steps: list[TrigGroup | Chunk | Loop]
+    steps: list[TrigGroup | Chunk | RepeatedBlocks]
     slot: dict[int, int]
     size: int
 
@@ -64,7 +64,7 @@ def schedule(program: Program, chunk: int, group: int, parts: Sequence[slice] = 
 
     parts: outputs of functions that are called apart, which copy inputs and constants themselves.
     """
-    steps: list[TrigGroup | Chunk | Loop] = []
+    steps: list[TrigGroup | Chunk | RepeatedBlocks] = []
     for nodes, angles in _stages(program):
         steps += _cut(program, nodes, chunk)
         for i in range(0, len(angles), group):
@@ -116,9 +116,9 @@ def _stages(program: Program) -> list[tuple[list[int], list[int]]]:
     return [(nodes[i], sorted(angles.get(i, {}))) for i in range(last + 1)]
 
 
-def _cut(program: Program, nodes: list[int], chunk: int) -> list[Chunk | Loop]:
+def _cut(program: Program, nodes: list[int], chunk: int) -> list[Chunk | RepeatedBlocks]:
     """Functions of up to `chunk` operations, and loops where blocks of operations repeat."""
-    steps: list[Chunk | Loop] = []
+    steps: list[Chunk | RepeatedBlocks] = []
     found = stretches([program.op[k] for k in nodes])
     if not found:
         return [Chunk(nodes[i : i + chunk]) for i in range(0, len(nodes), chunk)]
@@ -141,7 +141,7 @@ def _cut(program: Program, nodes: list[int], chunk: int) -> list[Chunk | Loop]:
                 plain += [k for i in same for k in blocks[i]]
             else:
                 close()
-                steps.append(Loop([Chunk(blocks[i]) for i in same], [forms[i][1] for i in same]))
+                steps.append(RepeatedBlocks([Chunk(blocks[i]) for i in same], [forms[i][1] for i in same]))
     plain += nodes[done:]
     close()
     return steps
@@ -161,18 +161,18 @@ def _chunks(program: Program, nodes: list[int], chunk: int) -> list[Chunk]:
     return [*out, Chunk(nodes[start:])] if nodes else out
 
 
-def _place(program: Program, steps: list[TrigGroup | Chunk | Loop]) -> Schedule:
+def _place(program: Program, steps: list[TrigGroup | Chunk | RepeatedBlocks]) -> Schedule:
     """Slots of the workspace by the liveness of values over the steps; the blocks of a loop keep the same values."""
     op, args = program.op, program.args
     last_use: dict[int, int] = {}
     kept: set[int] = set()  # what a block keeps because another of its loop does
-    units = [unit for step in steps for unit in (step.blocks if isinstance(step, Loop) else [step])]
+    units = [unit for step in steps for unit in (step.blocks if isinstance(step, RepeatedBlocks) else [step])]
     for i, unit in enumerate(units):
         used = set(unit.args) if isinstance(unit, TrigGroup) else {a for k in unit.nodes for a in args[k]}
         last_use.update((a, i) for a in used)
     step_of = {k: i for i, unit in enumerate(units) if isinstance(unit, Chunk) for k in unit.nodes}
     for step in steps:
-        if isinstance(step, Loop):
+        if isinstance(step, RepeatedBlocks):
             places = {j for b in step.blocks for j, k in enumerate(b.nodes) if last_use.get(k, -1) > step_of[k]}
             kept |= {b.nodes[j] for b in step.blocks for j in places}
 

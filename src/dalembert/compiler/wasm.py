@@ -21,7 +21,7 @@ import llvmlite.binding as llvm
 from ..errors import CompileError
 from . import cache
 from .build import CHUNK
-from .ir import Layout
+from .ir import LaneLayout
 from .llvm import modules
 from .program import program_from_casadi
 from .schedule import schedule
@@ -92,7 +92,7 @@ def _object(functions: Mapping[str, ca.Function | bytes]) -> bytes:
     if entry is None:
         whole = llvm.parse_assembly(_without_calls(str(_linked(functions))), llvm.create_context())
         whole.triple, whole.data_layout = TRIPLE, str(_machine().target_data)
-        entry = cache.Entry({}, [_machine().emit_object(whole)])
+        entry = cache.CacheEntry({}, [_machine().emit_object(whole)])
         cache.write(key, entry.facts, entry.objects)
     return entry.objects[0]
 
@@ -120,7 +120,7 @@ def kernel_ir(function: ca.Function, symbol: str) -> list[str]:
     """LLVM IR of a kernel as text, in one lane, for any target; see `build`."""
     program = program_from_casadi(function)
     plan = schedule(program, CHUNK, group=8)
-    made = [str(module) for module in modules(program, plan, Layout(1, 1), symbol, CHUNK, False).modules]
+    made = [str(module) for module in modules(program, plan, LaneLayout(1, 1), symbol, CHUNK, False).modules]
     return [text.replace('"stackrealign"', "") for text in made]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.checks import choice, number
-from dalembert.control.bounds import Cone, MotionBounds, Reactions
+from dalembert.control.bounds import Cone, MotionBounds, ReactionBounds
 from dalembert.control.native.workspace import (
     CONSTANT,
     FORCES,
@@ -56,7 +56,7 @@ class Allocator:
         floor = rank_limits(self.system, plant.p).floor
         self.bounds = Bounds.of(plant.actuators.names, limits, "actuator").within(self.system.layout.mechanism.forces)
         limited = limits is not None or bool(np.isfinite([self.bounds.lower, self.bounds.upper]).any())
-        self.reactions = Reactions.of(plant.force_names, reactions, cones)
+        self.reactions = ReactionBounds.of(plant.force_names, reactions, cones)
         self.motion = MotionBounds.of(self.system, None, None, None) if motion is None else motion
         self.bounded = any((limited, len(self.reactions.C), self.reactions.cones, len(self.motion.names)))
         pick = np.zeros((len(tuple(wanted)), len(plant.force_names)))

@@ -53,7 +53,7 @@ class Cone:
 
 
 @dataclass(frozen=True, eq=False)
-class Reactions:
+class ReactionBounds:
     """lower ≤ C λ⁺ ≤ upper and friction cones, λ⁺ the multipliers followed by the measures."""
 
     C: np.ndarray  # (nc, m + nm)
@@ -61,7 +61,7 @@ class Reactions:
     cones: tuple[tuple[str, float, np.ndarray], ...]  # name, μ and (1 + tangents, m + nm): normal and tangents
 
     @staticmethod
-    def of(names: Sequence[str], reactions: Mapping[str, Any] | None, cones: Iterable[Cone] | None) -> Reactions:
+    def of(names: Sequence[str], reactions: Mapping[str, Any] | None, cones: Iterable[Cone] | None) -> ReactionBounds:
         """Bounds of rows and measures by name, and cones."""
         if not (reactions is None or isinstance(reactions, Mapping)):
             raise ArgumentError(f"reactions is {shown(reactions)}; needed: bounds by row, {{'loop.row': bound}}.")
@@ -74,7 +74,7 @@ class Reactions:
             (c.name, float(c.friction), np.array([combination(x, names, c.name) for x in (c.normal, *c.tangents)]))
             for c in cones or ()
         )
-        return Reactions(np.eye(len(names))[given], Bounds(kept, each.lower[given], each.upper[given]), known)
+        return ReactionBounds(np.eye(len(names))[given], Bounds(kept, each.lower[given], each.upper[given]), known)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """The bounds as arrays of an `Allocation`."""

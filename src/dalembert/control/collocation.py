@@ -38,7 +38,7 @@ from dalembert.system.trace import Trace
 
 
 @dataclass(frozen=True, eq=False)
-class Stage:
+class NodeEquations:
     """The equations of one node as CasADi functions of (q, v, a, λ, ν, κ, u, t)."""
 
     knot: ca.Function  # → dynamics, Φ and unit lengths, A v + b, A a + γ
@@ -51,7 +51,7 @@ class Stage:
     balls: int  # quaternions
 
 
-def stage(system: System, start: State, p: np.ndarray, path: Sequence[Expression], cost: Any = None) -> Stage:
+def stage(system: System, start: State, p: np.ndarray, path: Sequence[Expression], cost: Any = None) -> NodeEquations:
     """Trace the equations of a node; `path` are functions of the state as expressions, `cost` one of inputs too."""
     s = Trace(system.description, independent_rows(system, start, p) if system.rows.of else None)
     rows = s.rows
@@ -84,7 +84,7 @@ def stage(system: System, start: State, p: np.ndarray, path: Sequence[Expression
         made = [ca.substitute(out, s.sx["p"], ca.DM(p)) for out in made] if len(p) else made
         return ca.Function(name, inputs, made)
 
-    return Stage(
+    return NodeEquations(
         function("knot", x, [dynamics, np.concatenate([across.phi, units]), speed, turn]),
         function("middle", x, [dynamics, rates]),
         function("rates", x[:2], [plain]),
@@ -119,7 +119,7 @@ class Bounded:
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class NonlinearProgram:
     """A nonlinear program: its variables by name (each a matrix, a column a node), constraints and their bounds."""
 
     nlp: dict[str, ca.MX]
@@ -145,13 +145,13 @@ class Problem:
 
 def transcribe(
     system: System,
-    s: Stage,
+    s: NodeEquations,
     intervals: int,
     t0: float,
     scale: np.ndarray,
     weights: tuple[float, float, float],
     bounds: Bounded,
-) -> Problem:
+) -> NonlinearProgram:
     """The program for N intervals. weights: of ∫‖u/scale‖² dt, of the duration, and of the user's cost."""
     N, nq, nv, nu = intervals, system.nq, system.nv, len(system.u_names)
     sizes = {
@@ -192,7 +192,7 @@ def transcribe(
     for name, (least, most) in bounds.variables.items():
         lower[name][:], upper[name][:] = least, most
     repeat = path.shape[1]
-    return Problem(
+    return NonlinearProgram(
         nlp,
         sizes,
         lower,

@@ -10,7 +10,7 @@ import numpy as np
 from dalembert.control.allocator import INADMISSIBLE, Allocator
 from dalembert.control.bounds import BROKEN
 from dalembert.control.native.workspace import GIVEN, TASK, Allocation
-from dalembert.control.reachability import Workspace
+from dalembert.control.reachability import PositionSearch
 from dalembert.errors import unknown
 from dalembert.outcome import Spoken
 from dalembert.rank import reach
@@ -169,7 +169,7 @@ def explain(
     if status == Verdict.DONE and unset:
         status = Verdict.FORCES_MISSED
     if goal is not None and status in (Verdict.DONE, Verdict.FORCES_MISSED):
-        reached = Workspace(plant).nearest(state, None, state.t, goal, a.active).reached
+        reached = PositionSearch(plant).nearest(state, None, state.t, goal, a.active).reached
         status = status if reached else Verdict.OUT_OF_REACH
     return InverseDynamics(
         u=u,

@@ -22,7 +22,7 @@ from math import floor
 
 import numpy as np
 
-from dalembert.control.reachability import Nearest, Workspace
+from dalembert.control.reachability import NearestPosition, PositionSearch
 from dalembert.control.references import Triple
 from dalembert.system.state import State
 
@@ -34,12 +34,12 @@ SPLINES = np.array([[1.0, -3.0, 3.0, -1.0], [4.0, 0.0, -6.0, 3.0], [1.0, 3.0, 3.
 
 
 @dataclass(frozen=True, eq=False)
-class Node:
+class ReferenceNode:
     """The reference at one of the times t_k, and the position nearest to it."""
 
     t: float
     goal: np.ndarray  # (nt,) θ_d
-    found: Nearest
+    found: NearestPosition
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +47,8 @@ class Governed:
     """A reference as it is passed on, and the nodes that it was made from."""
 
     reference: Triple
-    nodes: dict[int, Node]  # to be remembered: those that were known, and new ones
-    farthest: Node | None  # of those about t that were not reached, if the reference was not followed
+    nodes: dict[int, ReferenceNode]  # to be remembered: those that were known, and new ones
+    farthest: ReferenceNode | None  # of those about t that were not reached, if the reference was not followed
 
 
 class Governor:
@@ -57,10 +57,10 @@ class Governor:
     step: δ, s.
     """
 
-    def __init__(self, workspace: Workspace, reference: Callable[[float], Triple], step: float):
+    def __init__(self, workspace: PositionSearch, reference: Callable[[float], Triple], step: float):
         self.workspace, self.reference, self.step = workspace, reference, step
 
-    def __call__(self, t: float, state: State, active: np.ndarray, known: dict[int, Node]) -> Governed:
+    def __call__(self, t: float, state: State, active: np.ndarray, known: dict[int, ReferenceNode]) -> Governed:
         """(1) at the time t; state: where the search for the first position starts. known: nodes of earlier calls."""
         now, last = self.reference(t), floor(t / self.step)
         nodes = self._nodes(last, state, active, known)
@@ -89,7 +89,9 @@ class Governor:
         powers = np.array([[1.0, u, u * u, u**3], [0.0, 1.0, 2 * u, 3 * u * u], [0.0, 0.0, 2.0, 6 * u]])
         return powers @ SPLINES.T / self.step ** np.arange(3.0)[:, None]
 
-    def _nodes(self, last: int, state: State, active: np.ndarray, known: dict[int, Node]) -> dict[int, Node]:
+    def _nodes(
+        self, last: int, state: State, active: np.ndarray, known: dict[int, ReferenceNode]
+    ) -> dict[int, ReferenceNode]:
         """The nodes that count at a time after node `last`, in order, each searched from the one beside it."""
         wanted = range(last + NEAR[0] - WITHIN, last + NEAR[-1] + WITHIN + 1)
         nodes = {k: known[k] for k in wanted if k in known}
@@ -98,5 +100,5 @@ class Governor:
                 beside = next((nodes[j].found.q for j in sorted(nodes, key=lambda j: abs(j - k))), None)
                 goal = self.reference(k * self.step)[0]
                 found = self.workspace.nearest(state, beside, k * self.step, goal, active, margin=True)
-                nodes[k] = Node(k * self.step, goal, found)
+                nodes[k] = ReferenceNode(k * self.step, goal, found)
         return {k: nodes[k] for k in wanted}

@@ -13,7 +13,7 @@ from dalembert.checks import choice, mapping, name, number, shown, vector
 from dalembert.control.task import FrameGiven
 from dalembert.errors import ArgumentError, unknown
 from dalembert.mechanism.body import Body, Frame
-from dalembert.mechanism.constraints import Loop
+from dalembert.mechanism.constraints import LoopJoint
 from dalembert.symbols import array, zeros
 from dalembert.system.system import System
 from dalembert.system.trace import Trace
@@ -79,7 +79,7 @@ def _traced(measure: Measure, s: Trace) -> np.ndarray:
     out = zeros(len(names))
     for row, factor in measure.rows:
         out[names.index(row)] = out[names.index(row)] + factor
-    loops = {c.name: c for c in s.d.constraints if isinstance(c, Loop)}
+    loops = {c.name: c for c in s.d.constraints if isinstance(c, LoopJoint)}
     for loop, kind, axis, axes, factor in measure.wrenches:
         c = loops[loop]
         R = array(s.state.user().rotation(c.b)) @ c.joint.orientation
@@ -97,7 +97,7 @@ def _check(measure: Measure, system: System, what: str) -> None:
     for row, _ in measure.rows:
         if row not in system.row_names:
             raise unknown("row", row, system.row_names, what)
-    loops = [c.name for c in system.description.constraints if isinstance(c, Loop)]
+    loops = [c.name for c in system.description.constraints if isinstance(c, LoopJoint)]
     for loop, *_, axes, _ in measure.wrenches:
         if loop not in loops:
             raise unknown("loop", loop, loops, what)

@@ -28,7 +28,7 @@ FIRST = 1e4  # s and z of all rows: large ones keep the first steps off the edge
 ITERATIONS = 100  # of the interior-point method, which takes 10 to 40
 
 
-class Nearest:
+class NearestPoint:
     """(1) for one G, (rows, n), and many bounds."""
 
     def __init__(self, G: np.ndarray):

@@ -11,7 +11,7 @@ import numpy as np
 from dalembert.analysis.at_states import StateRows, state_rows
 from dalembert.analysis.motion_columns import motion_columns
 from dalembert.checks import array, choice, flag, function, number, shown, whole
-from dalembert.control.optimal_problem import Motion, Problem
+from dalembert.control.optimal_problem import CostedMotion, OptimalProblem
 from dalembert.control.optimal_search import search, search_from_far
 from dalembert.control.plan import MotionPlan
 from dalembert.control.references import LimitsGiven, checked_path
@@ -182,7 +182,7 @@ def optimal_motion(
     newton = not limited if method is None else method == "newton"
     parameters = np.array(system.parameter_vector(p), dtype=float)
     both = bounds.lower, bounds.upper
-    problem = Problem(system, start, duration, steps, cost, final, both, checked_path(path), parameters)
+    problem = OptimalProblem(system, start, duration, steps, cost, final, both, checked_path(path), parameters)
     searches = [search(problem, _first(problem, guess), newton, most, tolerance, allowed)]
     if guess is None and (led := problem.along_least_cost()) is not None:
         searches.append(search_from_far(problem, led, newton, most, tolerance, allowed))
@@ -196,7 +196,7 @@ def optimal_motion(
     )  # fmt: skip
 
 
-def _first(problem: Problem, guess: Guess) -> Motion:
+def _first(problem: OptimalProblem, guess: Guess) -> CostedMotion:
     """The motion to start from."""
     system = problem.system
     if guess is None:
@@ -219,7 +219,7 @@ def _first(problem: Problem, guess: Guess) -> Motion:
     return found
 
 
-def _states_and_inputs(problem: Problem, guess: tuple[Any, ...]) -> tuple[list[State], np.ndarray]:
+def _states_and_inputs(problem: OptimalProblem, guess: tuple[Any, ...]) -> tuple[list[State], np.ndarray]:
     """States at the beginning and after each step, and inputs."""
     system, N = problem.system, problem.steps
     if len(guess) != 2:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.control import sweeps
-from dalembert.control.path_costs import OfState, PathCosts
+from dalembert.control.path_costs import CostOfState, PathCosts
 from dalembert.control.stage_costs import Cost, Expansions, StageCost
 from dalembert.errors import ArgumentError, DalembertError
 from dalembert.lazy import cached_property
@@ -21,7 +21,7 @@ from dalembert.system.system import System
 
 
 @dataclass(frozen=True, eq=False)
-class Motion:
+class CostedMotion:
     """Steps and their cost."""
 
     taken: Steps
@@ -43,7 +43,7 @@ class Motion:
         return np.append(self.taken.t, self.taken.t[-1] + self.taken.h)
 
 
-class Slopes:
+class StepDerivatives:
     """The derivatives of all steps of a motion."""
 
     def __init__(self, parts: Sequence[tuple[np.ndarray, StepSlopes]], n: int, inputs: int):
@@ -88,7 +88,7 @@ class Slopes:
         return self._gathered(lambda x, _: x.known["lam"])
 
 
-class Problem:
+class OptimalProblem:
     """What is asked for, and the motion along given inputs."""
 
     def __init__(
@@ -105,7 +105,7 @@ class Problem:
     ):
         self.system, self.start, self.steps, self.h, self.limits = system, start, steps, duration / steps, limits
         self.p, self.nu, self.n = p, len(system.u_names), 2 * system.nv
-        self.stage, self.last = StageCost(system, cost, "cost"), StageCost(system, OfState(final), "final")
+        self.stage, self.last = StageCost(system, cost, "cost"), StageCost(system, CostOfState(final), "final")
         self.path = PathCosts(system, path, steps)
 
     @property
@@ -113,12 +113,12 @@ class Problem:
         """Whether inputs have no limits."""
         return not any(np.isfinite(x).any() for x in self.limits)
 
-    def _arguments(self, motion: Motion) -> tuple[np.ndarray, ...]:
+    def _arguments(self, motion: CostedMotion) -> tuple[np.ndarray, ...]:
         """q, v, u, p and t of all states, the last without inputs."""
         q, v = np.split(motion.x, [self.system.nq], axis=1)
         return q, v, np.vstack([motion.u, np.zeros((1, self.nu))]), self.p, motion.t
 
-    def expand(self, motion: Motion) -> tuple[Expansions, Expansions]:
+    def expand(self, motion: CostedMotion) -> tuple[Expansions, Expansions]:
         """The stage costs, times h, and the final one, with those of the path."""
         q, v, u, p, t = self._arguments(motion)
         stage = self.stage.at(q[:-1], v[:-1], u[:-1], p, t[:-1]).times(self.h)
@@ -128,47 +128,47 @@ class Problem:
             stage, end = stage.plus(way.only(slice(0, -1))), end.plus(way.only(slice(-1, None)))
         return stage, end
 
-    def excess(self, motion: Motion) -> np.ndarray:
+    def excess(self, motion: CostedMotion) -> np.ndarray:
         """(sides, N + 1) how far the limits of the path are exceeded."""
         return self.path.excess(*self._arguments(motion))
 
-    def plain_cost(self, motion: Motion) -> float:
+    def plain_cost(self, motion: CostedMotion) -> float:
         """The cost without that of the path."""
         q, v, u, p, t = self._arguments(motion)
         stage = self.stage.at(q[:-1], v[:-1], u[:-1], p, t[:-1]).value
         return float(self.h * stage.sum() + self.last.at(q[-1:], v[-1:], u[-1:], p, t[-1:]).value[0])
 
-    def slopes(self, motion: Motion) -> Slopes:
+    def slopes(self, motion: CostedMotion) -> StepDerivatives:
         """Every step with its derivatives."""
-        return Slopes(slopes_along(self.system, motion.taken, self.p), self.n, self.nu)
+        return StepDerivatives(slopes_along(self.system, motion.taken, self.p), self.n, self.nu)
 
     def moved(self, x: np.ndarray, d: np.ndarray) -> np.ndarray:
         """(N, nq + nv) states x and small changes d of them, (N, 2 nv)."""
         nq, nv = self.system.nq, self.system.nv
         return np.hstack([self.system.kernel("plus").batch(x[:, :nq], d[:, :nv]), x[:, nq:] + d[:, nv:]])
 
-    def costed(self, motion: Motion) -> Motion | None:
+    def costed(self, motion: CostedMotion) -> CostedMotion | None:
         """The motion with its cost; None where it is not finite."""
         l, end = self.expand(motion)
         cost = float(l.value.sum() + end.value[0])
-        return Motion(motion.taken, cost) if np.isfinite(cost) else None
+        return CostedMotion(motion.taken, cost) if np.isfinite(cost) else None
 
-    def followed(self, states: np.ndarray, u: np.ndarray, K: np.ndarray) -> Motion | None:
+    def followed(self, states: np.ndarray, u: np.ndarray, K: np.ndarray) -> CostedMotion | None:
         """The motion of inputs u + K (x less the states wanted); None where a step cannot be taken."""
         try:
             taken = followed(self.system, [self.start], self.h, u, self.p, (K, states, self.limits))
         except DalembertError:
             return None
-        return self.costed(Motion(taken, np.nan))
+        return self.costed(CostedMotion(taken, np.nan))
 
     # --- where to start -------------------------------------------------------------------------------------------
 
-    def by_inputs(self, u: np.ndarray) -> Motion | None:
+    def by_inputs(self, u: np.ndarray) -> CostedMotion | None:
         """The motion of inputs (N, inputs), as far as the limits let them."""
         states = np.tile([*self.start.q, *self.start.v], (self.steps, 1))
         return self.followed(states, u, np.zeros((self.steps, self.nu, self.n)))
 
-    def first(self) -> Motion | None:
+    def first(self) -> CostedMotion | None:
         """The better of no inputs and of following rest at the start."""
         none = np.zeros((self.steps, self.nu))
         found = [self.by_inputs(none)]
@@ -182,7 +182,7 @@ class Problem:
         still = self.start.replace(v=np.zeros(self.system.nv))
         return [still.replace(t=self.start.t + k * self.h) for k in range(self.steps + 1)]
 
-    def along_least_cost(self) -> Motion | None:
+    def along_least_cost(self) -> CostedMotion | None:
         """The motion that follows the states at which the cost of each time, without inputs, is least.
 
         These are one step of Newton's method from rest at the start, exact for quadratic costs; what the costs do not
@@ -215,7 +215,9 @@ class Problem:
         """Whether a state at rest is on the constraints: not where drivers move them."""
         return not self.system.rows.of or bool(np.abs(self.system.speed_residuals(x, p=self.p)).max() < 1e-9)
 
-    def resampled(self, t: np.ndarray, q: np.ndarray, v: np.ndarray, u: np.ndarray, middle: bool) -> Motion | None:
+    def resampled(
+        self, t: np.ndarray, q: np.ndarray, v: np.ndarray, u: np.ndarray, middle: bool
+    ) -> CostedMotion | None:
         """The motion that follows a curve at times t, from 0; u: at these times, or at the middle of steps."""
         ours = self.h * np.arange(self.steps + 1)
         at = ours[:-1] + (0.5 * self.h if middle else 0.0)
@@ -229,13 +231,13 @@ class Problem:
             states.append(self.system.project(state, p=self.p))
         return self.along(states, inputs)
 
-    def along(self, states: list[State], u: np.ndarray) -> Motion | None:
+    def along(self, states: list[State], u: np.ndarray) -> CostedMotion | None:
         """The motion that follows a curve, with the gains of the cost along it."""
         try:
             taken = followed(self.system, states[: self.steps], self.h, u, self.p)
         except DalembertError as error:
             raise ArgumentError(f"the guess of a motion of '{self.system.name}' cannot be followed: {error}") from None
-        motion = Motion(taken, np.nan)
+        motion = CostedMotion(taken, np.nan)
         (A, B), (l, end) = self.slopes(motion).matrices, self.expand(motion)
         found = sweeps.backward(A, B, l, end, None, 1e-12)
         return None if found is None else self.followed(taken.before, u, found.K)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dalembert.control import sweeps
-from dalembert.control.optimal_problem import Motion, Problem, Slopes
+from dalembert.control.optimal_problem import CostedMotion, OptimalProblem, StepDerivatives
 
 SHORTEST = 2.0**-20  # part of a step of the search below which it ends
 ROUGH = 1e-6  # tolerance of iLQR before Newton's method
@@ -15,11 +15,11 @@ ROUNDS = 30  # searches with new multipliers of the path
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class SearchResult:
     """Where a search ended."""
 
-    motion: Motion
-    slopes: Slopes
+    motion: CostedMotion
+    slopes: StepDerivatives
     gains: np.ndarray  # (N, inputs, 2 nv)
     costs: list[float]
     slope: float
@@ -29,7 +29,9 @@ class Found:
     violation: float = 0.0
 
 
-def search(problem: Problem, motion: Motion, newton: bool, most: int, tolerance: float, allowed: float) -> Found:
+def search(
+    problem: OptimalProblem, motion: CostedMotion, newton: bool, most: int, tolerance: float, allowed: float
+) -> SearchResult:
     """A motion of least cost whose path is within its limits to `allowed`."""
     if not problem.path:
         return least(problem, motion, newton, most, tolerance)
@@ -50,15 +52,15 @@ def search(problem: Problem, motion: Motion, newton: bool, most: int, tolerance:
     kept = violation <= allowed
     message = _found_in(spent) if found.message == _found_in(found.iterations) else found.message
     message = message if kept else f"{message}; limits of the path are exceeded by {violation:.1e}"
-    plain = Motion(motion.taken, problem.plain_cost(motion))
-    return Found(
+    plain = CostedMotion(motion.taken, problem.plain_cost(motion))
+    return SearchResult(
         plain, found.slopes, found.gains, costs, found.slope, found.success and kept, message, spent, violation
     )
 
 
 def search_from_far(
-    problem: Problem, motion: Motion, newton: bool, most: int, tolerance: float, allowed: float
-) -> Found:
+    problem: OptimalProblem, motion: CostedMotion, newton: bool, most: int, tolerance: float, allowed: float
+) -> SearchResult:
     """`search` from a motion that may be far from the best one: with iLQR first, which stays away from saddles."""
     found = search(problem, motion, False, most, max(tolerance, ROUGH) if newton else tolerance, allowed)
     if not newton:
@@ -73,7 +75,7 @@ def _found_in(iterations: int) -> str:
     return f"found in {iterations} iteration{'' if iterations == 1 else 's'}"
 
 
-def least(problem: Problem, motion: Motion, newton: bool, most: int, tolerance: float) -> Found:
+def least(problem: OptimalProblem, motion: CostedMotion, newton: bool, most: int, tolerance: float) -> SearchResult:
     """Iterations to the least cost."""
     damping, costs, message, success = 0.0, [motion.cost], "", False
     slopes, (l, end) = problem.slopes(motion), problem.expand(motion)
@@ -109,12 +111,17 @@ def least(problem: Problem, motion: Motion, newton: bool, most: int, tolerance: 
         slopes, (l, end) = problem.slopes(motion), problem.expand(motion)
     gains = np.zeros((problem.steps, problem.nu, problem.n)) if regulator is None else regulator.K
     slope = np.nan if sweep is None else sweep.steepest
-    return Found(motion, slopes, gains, costs, slope, success, message, iteration)
+    return SearchResult(motion, slopes, gains, costs, slope, success, message, iteration)
 
 
 def _line(
-    problem: Problem, motion: Motion, sweep: sweeps.Sweep, regulator: sweeps.Sweep | None, A: np.ndarray, B: np.ndarray
-) -> tuple[Motion | None, float]:
+    problem: OptimalProblem,
+    motion: CostedMotion,
+    sweep: sweeps.BackwardSweep,
+    regulator: sweeps.BackwardSweep | None,
+    A: np.ndarray,
+    B: np.ndarray,
+) -> tuple[CostedMotion | None, float]:
     """The first of ever shorter steps that lowers the cost as it should, and its length.
 
     With a regulator the curve x + s z, u + s w, z and w the linear motion of the sweep, is followed by its gains: the

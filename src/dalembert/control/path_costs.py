@@ -23,7 +23,7 @@ class PathCosts:
     """Limits (function, lower, upper) at the states 1 … N of a motion, with their multipliers."""
 
     def __init__(self, system: System, path: Sequence[tuple[Expression, float, float]], steps: int):
-        self.values = [StageCost(system, OfState(f), f"path[{k}]") for k, (f, _, _) in enumerate(path)]
+        self.values = [StageCost(system, CostOfState(f), f"path[{k}]") for k, (f, _, _) in enumerate(path)]
         self.sides = [  # value ≤ upper, lower ≤ value
             (k, sign, sign * bound)
             for k, (_, low, high) in enumerate(path)
@@ -69,7 +69,7 @@ class PathCosts:
         self.weight *= 10.0 if stiffer else 1.0
 
 
-class OfState:
+class CostOfState:
     """f(state) as f(state, inputs); equal for equal functions, so that nothing is compiled twice."""
 
     def __init__(self, f: Expression):
@@ -79,7 +79,7 @@ class OfState:
         return self.f(state)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, OfState) and other.f == self.f
+        return isinstance(other, CostOfState) and other.f == self.f
 
     def __hash__(self) -> int:
-        return hash((OfState, self.f))
+        return hash((CostOfState, self.f))

@@ -10,7 +10,7 @@ import numpy as np
 
 from dalembert.checks import array, choice, flag, function, keywords, mapping, number, shown, whole
 from dalembert.control.allocator import Allocator
-from dalembert.control.collocation import Bounded, Problem, stage, transcribe
+from dalembert.control.collocation import Bounded, NonlinearProgram, stage, transcribe
 from dalembert.control.native.workspace import GIVEN
 from dalembert.control.optimal import OptimalMotion
 from dalembert.control.plan import MotionPlan
@@ -238,7 +238,7 @@ def _bounds(
     return Bounded(bounds, (ends[0], ends[1]), len(names) == system.nq, stop)
 
 
-def _first(problem: Problem, plan: MotionPlan) -> dict[str, np.ndarray]:
+def _first(problem: NonlinearProgram, plan: MotionPlan) -> dict[str, np.ndarray]:
     """Where the solver starts: a plan, resampled to the program's knots."""
     N = problem.sizes["nu"][1]
     times = np.linspace(plan.t[0], plan.t[-1], N + 1)
@@ -255,7 +255,7 @@ def _first(problem: Problem, plan: MotionPlan) -> dict[str, np.ndarray]:
 
 def _solve(
     system: System,
-    problem: Problem,
+    problem: NonlinearProgram,
     first: dict[str, np.ndarray],
     scale: np.ndarray,
     minimize: tuple[str, float],

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.checks import number, whole
-from dalembert.control.nearest import Nearest
+from dalembert.control.nearest import NearestPoint
 from dalembert.errors import ArgumentError
 from dalembert.linearization.lqr import Weights, lqr, positive_definite, weight_matrix
 from dalembert.linearization.model import LinearModel, check_model
@@ -121,7 +121,7 @@ class PredictiveControl:
             np.append(np.tile(u[limited], N), np.tile(x[bounded], N))
             for u, x in ((self.limits.lower, self.bounds.lower), (self.limits.upper, self.bounds.upper))
         )
-        self._nearest = Nearest(G)
+        self._nearest = NearestPoint(G)
         self.reset()
 
     def reset(self) -> None:

@@ -25,11 +25,11 @@ from dalembert.checks import choice, function, keywords, mapping, number, vector
 from dalembert.control.allocator import Allocator
 from dalembert.control.bounds import Cone, MotionBounds
 from dalembert.control.evidence import InverseDynamics, Verdict, explain
-from dalembert.control.governor import Governor, Node
+from dalembert.control.governor import Governor, ReferenceNode
 from dalembert.control.measures import Measure
 from dalembert.control.native.workspace import FREE, TASK, Allocation, Controller
 from dalembert.control.plant import Plant
-from dalembert.control.reachability import Workspace
+from dalembert.control.reachability import PositionSearch
 from dalembert.control.references import (
     GainsGiven,
     LimitsGiven,
@@ -69,8 +69,13 @@ class _Memory(threading.local):
         self.task_integral = np.zeros(rows)  # ∫e
         self.task_last: tuple[float, np.ndarray] | None = None  # t, e of the last update; 0 where bounds held it back
         self.nearest: np.ndarray | None = None  # q where the task came nearest to its last reference
-        self.nodes: tuple[bytes, dict[int, Node]] = (b"", {})  # of the governor, with the constraints that held
-        self.beyond: tuple[float, float, Node] | None = None  # when the reference was not followed: from, to, farthest
+        self.nodes: tuple[bytes, dict[int, ReferenceNode]] = (
+            b"",
+            {},
+        )  # of the governor, with the constraints that held
+        self.beyond: tuple[float, float, ReferenceNode] | None = (
+            None  # when the reference was not followed: from, to, farthest
+        )
 
 
 class ProjectedControl:
@@ -142,7 +147,7 @@ class ProjectedControl:
         self.out_of_reach = choice(out_of_reach, ("follow", "refuse", "approach"), "out_of_reach")
         near = (0.02 if out_of_reach == "approach" else 0.0) if damping is None else damping
         level, weight = row_numbers(self.task.names, priorities, weights)
-        self.workspace = Workspace(self.plant, None if weights is None else weight)
+        self.workspace = PositionSearch(self.plant, None if weights is None else weight)
         self.allocator = Allocator(
             self.plant, metric, limits, reactions, cones, tolerance, self.force_names,
             MotionBounds.of(system, positions, speeds, accelerations),

@@ -34,7 +34,7 @@ STEP = 1e-5  # of differences, along motions of unit size
 
 
 @dataclass(frozen=True, eq=False)
-class Nearest:
+class NearestPosition:
     """The position of a mechanism in which a task comes nearest to its reference."""
 
     q: np.ndarray  # (nq,)
@@ -45,7 +45,7 @@ class Nearest:
 
 
 @dataclass(frozen=True, eq=False)
-class _Place:
+class _KnownPosition:
     """What is known at a position."""
 
     q: np.ndarray  # (nq,)
@@ -66,7 +66,7 @@ class _Place:
         return float(np.sum(np.maximum(sigma, 1e-12) ** -2.0) ** -0.5) if len(sigma) else np.inf
 
 
-class Workspace:
+class PositionSearch:
     """Positions of a plant in search of those where its task takes given values.
 
     plant: the mechanism with its task. weights: (nt,) of errors of rows; default: lengths count in lengths of the
@@ -105,16 +105,18 @@ class Workspace:
             yield self.plant.values(start.t, self.system.state(q, np.zeros(self.plant.n), start.t))
 
     def _place(self, values: tuple[np.ndarray, ...], rows: np.ndarray, q: np.ndarray | None = None,
-               closed: float = 0.0) -> _Place:  # fmt: skip
+               closed: float = 0.0) -> _KnownPosition:  # fmt: skip
         A, theta, J = values[2][rows] * self.reach / self.units[rows][:, None], values[5], values[7]
         _, sigma, Vt = np.linalg.svd(A)
         rank = int((sigma > 1e-8 * sigma.max(initial=0.0)).sum())
-        return _Place(np.zeros(0) if q is None else q, closed, theta, J * self.reach / self.sizes[:, None], Vt[rank:].T)
+        return _KnownPosition(
+            np.zeros(0) if q is None else q, closed, theta, J * self.reach / self.sizes[:, None], Vt[rank:].T
+        )
 
     def nearest(
         self, state: State, guess: np.ndarray | None, t: float, target: np.ndarray, active: np.ndarray,
         margin: bool = False,
-    ) -> Nearest:  # fmt: skip
+    ) -> NearestPosition:  # fmt: skip
         """The nearest position, by Newton's method along the constraints, found from one position.
 
         guess: q to start from, if not that of the state. target: θ_d, (nt,). active: (m,), which rows of the
@@ -126,14 +128,14 @@ class Workspace:
 
 
 class _Search:
-    """One search of `Workspace.nearest`."""
+    """One search of `PositionSearch.nearest`."""
 
-    def __init__(self, space: Workspace, t: float, target: np.ndarray, rows: np.ndarray, margin: bool):
+    def __init__(self, space: PositionSearch, t: float, target: np.ndarray, rows: np.ndarray, margin: bool):
         self.space, self.t, self.target, self.rows = space, t, target, rows
         self.still = np.zeros(space.plant.n)
         self.clear = space.clear if margin else 0.0
 
-    def at(self, q: np.ndarray) -> _Place:
+    def at(self, q: np.ndarray) -> _KnownPosition:
         space = self.space
         x = space.system.state(q, self.still, self.t)
         phi = space.system.residuals(x, p=space.plant.p)[self.rows] / space.units[self.rows]
@@ -143,7 +145,7 @@ class _Search:
         """q moved by z (nv,), in scaled velocities."""
         return self.space.system.plus(self.space.system.state(q), self.space.reach * z)
 
-    def close(self, q: np.ndarray) -> _Place:
+    def close(self, q: np.ndarray) -> _KnownPosition:
         """The position on the constraints next to q."""
         space, rows = self.space, self.rows
         for _ in range(8):
@@ -155,26 +157,26 @@ class _Search:
             q = self.moved(q, -np.linalg.lstsq(A, phi, 1e-8)[0])
         return self.at(q)
 
-    def error(self, x: _Place) -> np.ndarray:
+    def error(self, x: _KnownPosition) -> np.ndarray:
         return self.space.plant.short_way(self.target - x.theta) / self.space.sizes
 
-    def lack(self, x: _Place) -> float:
+    def lack(self, x: _KnownPosition) -> float:
         """log(c/ρ), 0 where the task moves freely."""
         return max(0.0, float(np.log(self.clear / x.rho))) if self.clear > 0.0 else 0.0
 
-    def cost(self, x: _Place) -> float:
+    def cost(self, x: _KnownPosition) -> float:
         """(1)."""
         e = self.error(x)
         square = float(e @ e)
         return square / (1 + np.sqrt(1 + square / PULL**2)) + 0.5 * PUSH**2 * self.lack(x) ** 2
 
-    def pull(self, x: _Place) -> tuple[float, np.ndarray]:
+    def pull(self, x: _KnownPosition) -> tuple[float, np.ndarray]:
         """w = 1/√(1 + ‖e‖²/g²) and the force w e of the first part."""
         e = self.error(x)
         w = float(1 / np.sqrt(1 + e @ e / PULL**2))
         return w, w * e
 
-    def slope(self, x: _Place, curved: bool) -> tuple[np.ndarray, np.ndarray]:
+    def slope(self, x: _KnownPosition, curved: bool) -> tuple[np.ndarray, np.ndarray]:
         """Gradient (k,) and Hessian (k, k) of the cost along K; curved: with how the slopes of the task change."""
         w, force = self.pull(x)
         gradient, lack = -x.S.T @ force, self.lack(x)
@@ -190,7 +192,7 @@ class _Search:
             H += PUSH**2 * (1 + lack) * np.outer(rise, rise)
         return gradient, 0.5 * (H + H.T)
 
-    def run(self, q: np.ndarray) -> Nearest:
+    def run(self, q: np.ndarray) -> NearestPosition:
         x = self._off_the_edge(self.close(q))
         cost = self.cost(x)
         for k in range(ITERATIONS):
@@ -212,7 +214,7 @@ class _Search:
             x, cost = tried, other
         return self._found(x)
 
-    def _off_the_edge(self, x: _Place) -> _Place:
+    def _off_the_edge(self, x: _KnownPosition) -> _KnownPosition:
         """A position beside x where that is on the edge: there the cost has no slope."""
         if not x.rho < 1e-3 * self.clear:
             return x
@@ -220,11 +222,11 @@ class _Search:
         beside = [self.close(self.moved(x.q, h * least)) for h in (0.1, -0.1)]
         return min((b for b in beside if b.closed < 1e-9), key=self.cost, default=x)
 
-    def _found(self, x: _Place) -> Nearest:
+    def _found(self, x: _KnownPosition) -> NearestPosition:
         names = self.space.plant.task.names
         e = self.error(x)
         distance = float(np.linalg.norm(e))
         reached = distance < 10 * ACCURACY
         off = [k for k in range(len(names)) if abs(e[k]) > ACCURACY]
         said = ", ".join(f"{names[k]} comes to {x.theta[k]:.4g} of {self.target[k]:.4g}" for k in off)
-        return Nearest(x.q, x.theta, distance, reached, said)
+        return NearestPosition(x.q, x.theta, distance, reached, said)

@@ -22,7 +22,7 @@ from dalembert.control.stage_costs import Expansions
 
 
 @dataclass(frozen=True, eq=False)
-class Sweep:
+class BackwardSweep:
     """Steps of the inputs and gains of a backward sweep."""
 
     k: np.ndarray  # (N, inputs)
@@ -49,7 +49,7 @@ def backward(
     bounds: tuple[np.ndarray, np.ndarray] | None,
     damping: float,
     bent: np.ndarray | None = None,
-) -> Sweep | None:
+) -> BackwardSweep | None:
     """(1) to (3); None where Q_uu is not positive or costs are not finite.
 
     bounds: of k, (N, inputs) each. bent: (N, 2 nv + inputs, …) Σ p_i ∂²f_i; without it costs are made convex.
@@ -83,7 +83,7 @@ def backward(
         Vxx = Q[:n, :n] + K.T @ Quu @ K + K.T @ Qux + Qux.T @ K
         Vxx = 0.5 * (Vxx + Vxx.T)
         k_all[i], K_all[i] = k, K
-    return Sweep(k_all, K_all, slope, curve, steepest)
+    return BackwardSweep(k_all, K_all, slope, curve, steepest)
 
 
 Minimum = tuple[np.ndarray, np.ndarray, np.ndarray | slice]

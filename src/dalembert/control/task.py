@@ -21,7 +21,7 @@ from dalembert import checks
 from dalembert.errors import ArgumentError, unknown
 from dalembert.mechanism.body import Body, Frame
 from dalembert.mechanism.constraints.expression import Expression, Expressions
-from dalembert.mechanism.layout import Layout
+from dalembert.mechanism.layout import TreeLayout
 from dalembert.mechanism.traced import UserState
 from dalembert.spatial import quaternion_log, rotation_quaternion
 from dalembert.symbols import array, element_sx
@@ -60,7 +60,7 @@ class Task:
             raise ArgumentError(f"both tasks have a row '{min(both)}'; give them different names.")
         return Task({**self.rows, **other.rows})
 
-    def traced(self, layout: Layout) -> Expressions:
+    def traced(self, layout: TreeLayout) -> Expressions:
         """The rows as constraints that know their derivatives; layout: of the system they are of."""
         for row in self.rows.values():
             if not isinstance(row, _Coordinate) or row.name in layout.scalar_rates:
@@ -94,7 +94,7 @@ def position(frame: FrameGiven, axes: str = "xyz", *, name: str = "") -> Task:
     frame: a Frame, a Body or the name of one. axes: some of "x", "y", "z". name: of the rows; default: the frame's.
     """
     label = _label(frame, name)
-    return Task({f"{label}.{axis}": _Place(frame, "xyz".index(axis)) for axis in _axes(axes)})
+    return Task({f"{label}.{axis}": _TaskPlace(frame, "xyz".index(axis)) for axis in _axes(axes)})
 
 
 def orientation(frame: FrameGiven, axes: str = "xyz", *, about: ArrayLike | None = None, name: str = "") -> Task:
@@ -141,7 +141,7 @@ class _Coordinate:
 
 
 @dataclass(frozen=True)
-class _Place:
+class _TaskPlace:
     frame: FrameGiven
     k: int
 
@@ -177,13 +177,13 @@ def row_periods(task: Task) -> np.ndarray:
     return np.array([2.0 * np.pi if isinstance(row, _Turn) and row.alone else 0.0 for row in task.rows.values()])
 
 
-def row_units(task: Task, layout: Layout, length: float) -> np.ndarray:
+def row_units(task: Task, layout: TreeLayout, length: float) -> np.ndarray:
     """(rows,) a length for positions and slides, 1 rad for angles, NaN for expressions of the user."""
     turning = {v for a in layout.joints.values() for v, turns in zip(a.velocities, a.joint.angular) if turns}
 
     def unit(row: Expression) -> float:
         if isinstance(row, _Coordinate):
             return 1.0 if layout.scalar_rates[row.name] in turning else length
-        return length if isinstance(row, _Place) else 1.0 if isinstance(row, _Turn) else np.nan
+        return length if isinstance(row, _TaskPlace) else 1.0 if isinstance(row, _Turn) else np.nan
 
     return np.array([unit(row) for row in task.rows.values()])

@@ -17,7 +17,7 @@ from dalembert.blas import one_thread
 from dalembert.branch.closing import close, unwind
 from dalembert.branch.nearest import nearest
 from dalembert.branch.policy import POLICY
-from dalembert.branch.rows import Rows, places, times
+from dalembert.branch.rows import BranchRows, places, times
 from dalembert.branch.velocities import velocities
 from dalembert.system.state import State
 from dalembert.system.system import System
@@ -63,7 +63,7 @@ def assembled(
     return Q, V
 
 
-def held_rows(system: System, names: Sequence[str], p: np.ndarray, t: float, want: np.ndarray) -> Rows | None:
+def held_rows(system: System, names: Sequence[str], p: np.ndarray, t: float, want: np.ndarray) -> BranchRows | None:
     """Rows of variants with parameters p (n, np), coordinates by name held at want (n, held).
 
     None where a quaternion is held, which is not held number by number, or the values are not as many.
@@ -71,12 +71,12 @@ def held_rows(system: System, names: Sequence[str], p: np.ndarray, t: float, wan
     held = places(names, system.q_names, system.layout.q_slice)
     if want.shape[1] != len(held):
         return None
-    rows = Rows(system, p, t, None, held, want)
+    rows = BranchRows(system, p, t, None, held, want)
     return None if rows.held_v is None else rows
 
 
 def admissible(
-    rows: Rows, Q: np.ndarray, held: np.ndarray, speeds: np.ndarray, v: np.ndarray, good: np.ndarray
+    rows: BranchRows, Q: np.ndarray, held: np.ndarray, speeds: np.ndarray, v: np.ndarray, good: np.ndarray
 ) -> np.ndarray:
     """(n, nv) velocities nearest to v (nv,), those in `held` as given (n, held); `good` becomes False where none is."""
     k, V = np.flatnonzero(good), np.zeros((len(Q), rows.system.nv))
@@ -93,7 +93,7 @@ def admissible(
 
 
 def _second_order(
-    rows: Rows, Q: np.ndarray, k: np.ndarray, A: np.ndarray, V: np.ndarray, speed: np.ndarray
+    rows: BranchRows, Q: np.ndarray, k: np.ndarray, A: np.ndarray, V: np.ndarray, speed: np.ndarray
 ) -> np.ndarray:
     """(len(k),) whether motions can have the velocities V, as `SecondOrder.holds` has it; speed: as there."""
     units = rows.phi_units[k]

@@ -11,7 +11,7 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.ensembles.lanes import Batch
-from dalembert.ensembles.plan import Plan, controller_of, usual_lanes
+from dalembert.ensembles.plan import EnsemblePlan, controller_of, usual_lanes
 from dalembert.ensembles.result import Ensemble, collect
 from dalembert.ensembles.sensitivities import blank_slopes, check_derivatives, wanted_derivatives
 from dalembert.ensembles.starts import Starts, belonging_to, is_sequence
@@ -22,7 +22,7 @@ from dalembert.errors import ArgumentError
 from dalembert.mechanism.contacts.stop import as_stops
 from dalembert.simulation.callbacks import expression, traceable
 from dalembert.simulation.hybrid.switch import named_switches
-from dalembert.simulation.layout import Layout
+from dalembert.simulation.layout import RunLayout
 from dalembert.simulation.run.context import lay_out
 from dalembert.simulation.run.segment import Segment
 from dalembert.simulation.setup import make_choices, make_setup, make_span, steers
@@ -180,10 +180,10 @@ def ensemble(
         slopes = wanted_derivatives(system, of, wrt, held, named, given_by)
     elif of is not None or held is not None:
         raise ArgumentError("of and held say which derivatives are wanted; give wrt too.")
-    plan = Plan(setup, span.samples, named, keep, wide, controllers, changes, slopes)
+    plan = EnsemblePlan(setup, span.samples, named, keep, wide, controllers, changes, slopes)
     check_derivatives(plan, state, U[first])
     if not plan.hybrid:
-        lay_out(Segment(Layout(setup), span))  # what is wrong with all runs is told at once
+        lay_out(Segment(RunLayout(setup), span))  # what is wrong with all runs is told at once
     threads = usual_workers() if workers is None else checks.whole(workers, "workers", least=1, most=1024)
     kept = None if store is None else Store(store, plan, batch, paths)
     known = [] if kept is None else list(kept.done())

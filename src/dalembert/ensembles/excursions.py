@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from dalembert.ensembles.lanes import Batch, Lanes
-from dalembert.ensembles.plan import Plan, laid_out
+from dalembert.ensembles.plan import EnsemblePlan, laid_out
 from dalembert.errors import DalembertError
 from dalembert.integrators.lane_record import CLOCK, DRIFT, MARGIN, SPEED_DRIFT, LaneRecord
 from dalembert.native import library
@@ -32,7 +32,7 @@ _LOG, _NEXT = CLOCK.index("step.last_error"), CLOCK.index("next_sample")
 class Excursions:
     """Those of the runs of a batch."""
 
-    def __init__(self, plan: Plan, batch: Batch, lanes: Lanes) -> None:
+    def __init__(self, plan: EnsemblePlan, batch: Batch, lanes: Lanes) -> None:
         self.plan, self.batch, self.lanes = plan, batch, lanes
 
     def __call__(self, record: LaneRecord, k: int, met: dict[int, list[Met]]) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 from dalembert import checks
 from dalembert.analysis.mobility import independent_rows
 from dalembert.branch.closing import close
-from dalembert.branch.rows import Factored, Rows
+from dalembert.branch.rows import BranchRows, Factored
 from dalembert.compiler.target import host
 from dalembert.ensembles.assembling import admissible, held_rows
 from dalembert.ensembles.starts import Starts, States, belonging_to
@@ -154,7 +154,7 @@ class Follower:
     """n variants on their way: positions Q (n, nq), at values `here` of what is led; `good` (n,) becomes False."""
 
     def __init__(
-        self, rows: Rows, independent: Sequence[int] | None, Q: np.ndarray, good: np.ndarray, here: np.ndarray
+        self, rows: BranchRows, independent: Sequence[int] | None, Q: np.ndarray, good: np.ndarray, here: np.ndarray
     ) -> None:
         """independent: of the constraints, those that are; None where all are."""
         self.rows, self.good, self.Q, self.here = rows, good, Q, here

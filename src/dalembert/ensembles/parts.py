@@ -11,7 +11,7 @@ import numpy as np
 from dalembert.ensembles.excursions import LEFT, Excursions
 from dalembert.ensembles.judging import Ends
 from dalembert.ensembles.lanes import Batch, Lanes, Made
-from dalembert.ensembles.plan import Plan, run_alone
+from dalembert.ensembles.plan import EnsemblePlan, run_alone
 from dalembert.ensembles.sensitivities import Slopes, differentiated
 from dalembert.errors import DalembertError
 from dalembert.outcome import Outcome
@@ -27,7 +27,7 @@ DOUBT = 0.03  # of the error of an energy that is allowed: fixed steps with more
 
 
 @dataclass(eq=False)
-class Part:
+class EnsemblePart:
     """Results of some runs, one row a run."""
 
     status: np.ndarray  # (N,) whole numbers of `Status`
@@ -70,7 +70,9 @@ class Part:
         self.met.clear()
 
 
-def make_part(plan: Plan, batch: Batch, go_on: Callable[[], bool] = lambda: True, lanes: Lanes | None = None) -> Part:
+def make_part(
+    plan: EnsemblePlan, batch: Batch, go_on: Callable[[], bool] = lambda: True, lanes: Lanes | None = None
+) -> EnsemblePart:
     """Make the runs of a batch, and judge them."""
     part, lengths, crossed = make_runs(plan, batch, go_on, lanes)
     beside = np.flatnonzero(~part.alone & (part.status != Status.INTERRUPTED))  # those made alone have been judged
@@ -92,8 +94,8 @@ def make_part(plan: Plan, batch: Batch, go_on: Callable[[], bool] = lambda: True
 
 
 def make_runs(
-    plan: Plan, batch: Batch, go_on: Callable[[], bool], lanes: Lanes | None
-) -> tuple[Part, np.ndarray, np.ndarray]:
+    plan: EnsemblePlan, batch: Batch, go_on: Callable[[], bool], lanes: Lanes | None
+) -> tuple[EnsemblePart, np.ndarray, np.ndarray]:
     """Results of the runs of a batch.
 
     Of runs that were not made alone also (N,) lengths of the mechanism in m, and (N,) whether singular positions were
@@ -110,7 +112,7 @@ def make_runs(
     left, samples, crossed = np.flatnonzero(~done), made.samples, np.zeros(count, dtype=bool)
     made.x[left], made.t[left], samples[left] = np.nan, batch.t[left, 0], np.nan
     made.counts[left], made.evidence[left] = 0, 0.0
-    part = Part(
+    part = EnsemblePart(
         status=status, x=made.x, t=made.t, counts=made.counts,
         evidence=np.column_stack([made.evidence, np.zeros(count)]), passages=np.zeros(count, dtype=np.int64),
         determined=np.ones(count, dtype=bool), alone=np.zeros(count, dtype=bool), states=None, outputs={},
@@ -141,7 +143,7 @@ def _nothing(count: int, times: int, n: int) -> Made:
     )  # fmt: skip
 
 
-def _alone(plan: Plan, batch: Batch, k: int, part: Part, samples: np.ndarray) -> None:
+def _alone(plan: EnsemblePlan, batch: Batch, k: int, part: EnsemblePart, samples: np.ndarray) -> None:
     """Make run k by itself."""
     part.alone[k] = True
     wanted, end, system = plan.samples, batch.t[k, 1], plan.setup.system
@@ -172,7 +174,7 @@ def _alone(plan: Plan, batch: Batch, k: int, part: Part, samples: np.ndarray) ->
             part.events[name][k] = hits
 
 
-def _evaluated(plan: Plan, name: str, samples: np.ndarray, batch: Batch) -> np.ndarray:
+def _evaluated(plan: EnsemblePlan, name: str, samples: np.ndarray, batch: Batch) -> np.ndarray:
     """(N, times) values of an output f(t, state), in machine code."""
     system, f, t = plan.setup.system, plan.outputs[name], plan.wanted
     kernel = system.custom_kernel(

@@ -13,7 +13,7 @@ from dalembert.compiler.target import host
 from dalembert.ensembles.lanes import Batch, fits
 from dalembert.errors import ArgumentError
 from dalembert.lazy import cached_property
-from dalembert.simulation.layout import Layout
+from dalembert.simulation.layout import RunLayout
 from dalembert.simulation.results.run import Run
 from dalembert.simulation.setup import Setup, Span, steers
 from dalembert.simulation.simulate import carried_out, simulate
@@ -27,7 +27,7 @@ PASSED_ON = ("rtol", "atol", "max_step", "stabilization", "formulation", "on_sin
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class EnsemblePlan:
     """The settings that all runs of an ensemble share; picklable, so that other processes can use them."""
 
     setup: Setup  # of one run; parameters are replaced
@@ -45,12 +45,12 @@ class Plan:
         return np.zeros(0) if self.samples is None else self.samples
 
     @cached_property
-    def layout(self) -> Layout:
+    def layout(self) -> RunLayout:
         """The common settings of plain runs with the parameters of the setup."""
-        return Layout(self.setup)
+        return RunLayout(self.setup)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Plan, tuple(getattr(self, each.name) for each in fields(self))
+        return EnsemblePlan, tuple(getattr(self, each.name) for each in fields(self))
 
     @property
     def hybrid(self) -> bool:
@@ -59,19 +59,19 @@ class Plan:
         return hybrid or self.setup.method_name == "moreau"
 
 
-def laid_out(plan: Plan, batch: Batch, k: int) -> tuple[Layout, Span]:
+def laid_out(plan: EnsemblePlan, batch: Batch, k: int) -> tuple[RunLayout, Span]:
     """The layout of run k of a batch, of its own where it has functions or parameters of its own, and its span."""
     setup = plan.setup
     if plan.controllers is not None:
         setup = replace(setup, controller=controller_of(plan.controllers, int(batch.k[k]), batch.values, k))
     plain = setup.controller is None and not setup.events and setup.coordinates is None
     shared = plain and np.array_equal(batch.p[k], setup.p)
-    layout = plan.layout if shared else Layout(replace(setup, p=batch.p[k]))
+    layout = plan.layout if shared else RunLayout(replace(setup, p=batch.p[k]))
     start = setup.system.state(batch.q[k], batch.v[k], float(batch.t[k, 0]))
     return layout, Span(start, float(batch.t[k, 1]), plan.samples, batch.u[k])
 
 
-def run_alone(plan: Plan, batch: Batch, k: int, samples: np.ndarray | None) -> Run:
+def run_alone(plan: EnsemblePlan, batch: Batch, k: int, samples: np.ndarray | None) -> Run:
     """Run k of a batch by itself, with states at the times of `samples`, or at every step."""
     if not plan.hybrid:
         layout, span = laid_out(plan, batch, k)

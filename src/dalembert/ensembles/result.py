@@ -13,8 +13,8 @@ from dalembert.analysis.at_states import StateRows, state_rows
 from dalembert.analysis.motion_columns import motion_columns, position_units, speed_units
 from dalembert.ensembles.assembling import sides
 from dalembert.ensembles.lanes import Batch
-from dalembert.ensembles.parts import COUNTS, EVIDENCE, Part
-from dalembert.ensembles.plan import Plan, run_alone
+from dalembert.ensembles.parts import COUNTS, EVIDENCE, EnsemblePart
+from dalembert.ensembles.plan import EnsemblePlan, run_alone
 from dalembert.ensembles.sensitivities import RunSensitivities, as_result, blank_slopes, slope_columns
 from dalembert.ensembles.summary import Extremes, Summary, extremes
 from dalembert.ensembles.variation import Variation
@@ -68,8 +68,8 @@ class Ensemble(Powers):
     energy_error: np.ndarray  # (n,) J: energy at the end, less that of the start and the work done since
     sensitivities: RunSensitivities | None  # with respect to `wrt`; None without
     _summaries: Mapping[str, Summary]  # of outputs, where their paths are not kept
-    _part: Part  # of all runs
-    _plan: Plan
+    _part: EnsemblePart  # of all runs
+    _plan: EnsemblePlan
     _runs: Batch
     _held: tuple[str, ...] = ()  # coordinates from which the starts were assembled
 
@@ -286,13 +286,17 @@ def beside(named: Mapping[str, np.ndarray], prefix: str, taken: Collection[str])
 
 
 def collect(
-    plan: Plan, batch: Batch, variation: Variation, refused: Mapping[int, str], made: Iterator[tuple[np.ndarray, Part]]
+    plan: EnsemblePlan,
+    batch: Batch,
+    variation: Variation,
+    refused: Mapping[int, str],
+    made: Iterator[tuple[np.ndarray, EnsemblePart]],
 ) -> Ensemble:
     """Put parts together, in the order of the runs."""
     setup, system, n, times = plan.setup, plan.setup.system, len(batch), len(plan.wanted)
     nq, nx = system.nq, system.nq + system.nv
     blank = np.full((n, nx + len(system.work_names)), np.nan)
-    whole = Part(
+    whole = EnsemblePart(
         status=np.full(n, Status.INTERRUPTED, dtype=np.int64), x=blank, t=batch.t[:, 0].copy(),
         counts=np.zeros((n, 4), dtype=np.int64), evidence=np.full((n, 5), np.nan), passages=np.zeros(n, dtype=np.int64),
         determined=np.ones(n, dtype=bool), alone=np.zeros(n, dtype=bool),

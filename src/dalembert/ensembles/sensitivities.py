@@ -14,10 +14,10 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.ensembles.lanes import Batch
-from dalembert.ensembles.plan import Plan, run_alone
+from dalembert.ensembles.plan import EnsemblePlan, run_alone
 from dalembert.errors import ArgumentError, DalembertError
 from dalembert.sensitivity.following import held_names
-from dalembert.sensitivity.guards import OfState
+from dalembert.sensitivity.guards import GuardOfState
 from dalembert.sensitivity.quantities import Quantity, quantities
 from dalembert.sensitivity.result import Sensitivities
 from dalembert.sensitivity.runs import check_controller, check_held, end_and_path
@@ -96,9 +96,9 @@ def wanted_derivatives(
     if isinstance(of, str):
         of = [of]
     if isinstance(of, (list, tuple)):
-        of = [(x, OfState(outputs[x])) if isinstance(x, str) and x in outputs else x for x in of]
+        of = [(x, GuardOfState(outputs[x])) if isinstance(x, str) and x in outputs else x for x in of]
     elif isinstance(of, Mapping):
-        of = {name: OfState(outputs[x]) if isinstance(x, str) and x in outputs else x for name, x in of.items()}
+        of = {name: GuardOfState(outputs[x]) if isinstance(x, str) and x in outputs else x for name, x in of.items()}
     if held is None and assembled is not None and system.rows.of:
         held = assembled
     if isinstance(held_names(system, held), str):
@@ -108,7 +108,7 @@ def wanted_derivatives(
     return asked
 
 
-def check_derivatives(plan: Plan, start: State, u: np.ndarray) -> None:
+def check_derivatives(plan: EnsemblePlan, start: State, u: np.ndarray) -> None:
     """Refuse what no run can be differentiated with."""
     if plan.slopes is None:
         return
@@ -122,7 +122,7 @@ def check_derivatives(plan: Plan, start: State, u: np.ndarray) -> None:
     check_held(plan.setup.system, start, u, plan.setup.p, plan.slopes.wrt, plan.slopes.held)
 
 
-def blank_slopes(plan: Plan, n: int) -> Slopes:
+def blank_slopes(plan: EnsemblePlan, n: int) -> Slopes:
     """NaN for n runs."""
     if plan.slopes is None:
         return {}
@@ -137,7 +137,7 @@ def blank_slopes(plan: Plan, n: int) -> Slopes:
 
 
 def differentiated(
-    plan: Plan, batch: Batch, done: np.ndarray, go_on: Callable[[], bool]
+    plan: EnsemblePlan, batch: Batch, done: np.ndarray, go_on: Callable[[], bool]
 ) -> tuple[Slopes, dict[int, str], np.ndarray]:
     """Derivatives of the runs `done` (rows); why some have none; and rows that an interrupt has left."""
     out, messages = blank_slopes(plan, len(batch)), dict[int, str]()
@@ -153,7 +153,7 @@ def differentiated(
     return out, messages, done[:0]
 
 
-def _differentiate(plan: Plan, batch: Batch, k: int, out: Slopes) -> None:
+def _differentiate(plan: EnsemblePlan, batch: Batch, k: int, out: Slopes) -> None:
     """Derivatives of run k."""
     assert plan.slopes is not None
     run = run_alone(plan, batch, k, None)
@@ -171,7 +171,7 @@ def _differentiate(plan: Plan, batch: Batch, k: int, out: Slopes) -> None:
         out[name][k] = found[pick(found[:, :, 0], axis=0), each]
 
 
-def as_result(plan: Plan, slopes: Slopes, messages: Mapping[int, str]) -> RunSensitivities | None:
+def as_result(plan: EnsemblePlan, slopes: Slopes, messages: Mapping[int, str]) -> RunSensitivities | None:
     """The derivatives of all runs, by name."""
     if plan.slopes is None:
         return None
@@ -185,7 +185,7 @@ def as_result(plan: Plan, slopes: Slopes, messages: Mapping[int, str]) -> RunSen
     return RunSensitivities(of, wrt, end[..., 0], end[..., 1:], None, method, None, path, least, greatest, messages)
 
 
-def slope_columns(plan: Plan) -> dict[str, tuple[str, int, int]]:
+def slope_columns(plan: EnsemblePlan) -> dict[str, tuple[str, int, int]]:
     """{column of a table: (where, quantity, 0 for its value or 1 + the place in wrt)}."""
     if plan.slopes is None:
         return {}

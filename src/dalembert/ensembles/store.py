@@ -27,8 +27,8 @@ import numpy as np
 from dalembert import checks
 from dalembert.disk.atomic import is_unfinished, replacing, sweep
 from dalembert.ensembles.lanes import Batch
-from dalembert.ensembles.parts import COUNTS, EVIDENCE, Part
-from dalembert.ensembles.plan import Plan
+from dalembert.ensembles.parts import COUNTS, EVIDENCE, EnsemblePart
+from dalembert.ensembles.plan import EnsemblePlan
 from dalembert.ensembles.sensitivities import blank_slopes, slope_columns
 from dalembert.ensembles.zarr_paths import ZarrPaths
 from dalembert.errors import FileError, extra
@@ -45,7 +45,7 @@ TOLD = 8  # runs or files that a warning names
 class Store:
     """A folder with the results of one ensemble."""
 
-    def __init__(self, path: Any, plan: Plan, batch: Batch, paths: str = "arrow") -> None:
+    def __init__(self, path: Any, plan: EnsemblePlan, batch: Batch, paths: str = "arrow") -> None:
         self.pyarrow = extra("pyarrow", "files", "the store of an ensemble")
         self.feather = extra("pyarrow.feather", "files", "the store of an ensemble")
         self.folder, self.plan, self.batch = checks.path(path, "store"), plan, batch
@@ -85,7 +85,7 @@ class Store:
                 "functions differ. Give another folder."
             )
 
-    def done(self) -> Iterator[tuple[np.ndarray, Part]]:
+    def done(self) -> Iterator[tuple[np.ndarray, EnsemblePart]]:
         """Parts that are there, each run once; what is damaged is not there."""
         seen: set[int] = set()
         damaged: list[str] = []
@@ -120,7 +120,7 @@ class Store:
         names = ", ".join(what[:TOLD]) + (f" and {len(what) - TOLD} more" if len(what) > TOLD else "")
         warnings.warn(f"'{self.folder}': {names} {how}; made again.", RuntimeWarning, stacklevel=4)
 
-    def kept(self, made: Iterator[tuple[np.ndarray, Part]]) -> Iterator[tuple[np.ndarray, Part]]:
+    def kept(self, made: Iterator[tuple[np.ndarray, EnsemblePart]]) -> Iterator[tuple[np.ndarray, EnsemblePart]]:
         """Yield the parts, each written to the store first."""
         for rows, part in made:
             whole = part.status != Status.INTERRUPTED
@@ -129,7 +129,7 @@ class Store:
                 self._write(rows[whole], _chosen(part, whole))
             yield rows, part
 
-    def _write(self, rows: np.ndarray, part: Part) -> None:
+    def _write(self, rows: np.ndarray, part: EnsemblePart) -> None:
         pa = self.pyarrow
         columns: dict[str, Any] = {
             "run": rows.astype(np.int64), "status": part.status, "t": part.t,
@@ -163,7 +163,7 @@ class Store:
         except OSError as error:
             raise FileError(f"'{self.folder}' cannot be written: {error}. What is there stays.") from error
 
-    def _part(self, table: Any) -> tuple[np.ndarray, Part, np.ndarray]:
+    def _part(self, table: Any) -> tuple[np.ndarray, EnsemblePart, np.ndarray]:
         """Runs of a table, what became of them, and which of them have the paths that were written."""
         system, times = self.plan.setup.system, len(self.plan.wanted)
 
@@ -176,7 +176,7 @@ class Store:
             states = _stacked(table["states"], len(rows)).reshape(len(rows), times, nx)
         texts = table["message"].to_pylist()
         events = {name: table[f"event.{name}"].to_pylist() for name in self.plan.setup.events}
-        part = Part(
+        part = EnsemblePart(
             status=column("status"), x=np.column_stack([column(name) for name in self.names]), t=column("t"),
             counts=np.column_stack([column(name) for name in COUNTS]),
             evidence=np.column_stack([column(name) for name in EVIDENCE]), passages=column("passages"),
@@ -196,7 +196,7 @@ class Store:
         return rows, part, self.dense.read(rows, part) == column("paths")
 
 
-def _digest(plan: Plan, batch: Batch) -> str:
+def _digest(plan: EnsemblePlan, batch: Batch) -> str:
     """Digest of the description, the equations, the runs, and all that is asked of them."""
     setup, system = plan.setup, plan.setup.system
     asked = {f.name: getattr(plan, f.name) for f in fields(plan)}
@@ -213,10 +213,10 @@ def _digest(plan: Plan, batch: Batch) -> str:
     return arguments.of(system, of)
 
 
-def _chosen(part: Part, which: np.ndarray) -> Part:
+def _chosen(part: EnsemblePart, which: np.ndarray) -> EnsemblePart:
     """Some rows of a part."""
     places = {int(k): i for i, k in enumerate(np.flatnonzero(which))}
-    return Part(
+    return EnsemblePart(
         **{name: getattr(part, name)[which] for name in ("status", "x", "t", "counts", "evidence", "passages")},
         determined=part.determined[which], alone=part.alone[which],
         states=None if part.states is None else part.states[which],

@@ -18,12 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.compiler.build import Progress
+from dalembert.compiler.build import CompileProgress
 from dalembert.ensembles.lanes import Batch, Lanes
-from dalembert.ensembles.parts import Part, make_part
-from dalembert.ensembles.plan import Plan, laid_out
+from dalembert.ensembles.parts import EnsemblePart, make_part
+from dalembert.ensembles.plan import EnsemblePlan, laid_out
 from dalembert.errors import CompileError, DalembertError
-from dalembert.simulation.layout import Layout
+from dalembert.simulation.layout import RunLayout
 from dalembert.simulation.run.context import lay_out
 from dalembert.simulation.run.interrupt import Interrupt
 from dalembert.simulation.run.segment import Segment
@@ -36,8 +36,8 @@ SECONDS = 2.0  # of work in a part
 GONE = "the executor has lost its scheduler"
 AHEAD = 2  # parts for each worker that have been handed out: the rest waits here
 
-Made = Generator[tuple[np.ndarray, Part], None, None]
-Timed = tuple[Part, float]  # a part, and the seconds it took
+Made = Generator[tuple[np.ndarray, EnsemblePart], None, None]
+Timed = tuple[EnsemblePart, float]  # a part, and the seconds it took
 
 
 class Queue:
@@ -71,7 +71,7 @@ class Queue:
         self.seconds += seconds
 
 
-def in_threads(plan: Plan, batch: Batch, queue: Queue) -> Made:
+def in_threads(plan: EnsemblePlan, batch: Batch, queue: Queue) -> Made:
     """Parts as they are ready. An interrupt ends what is under way, and what there is comes out."""
     own = threading.local()
     with _interrupt() as interrupt, ThreadPoolExecutor(queue.workers) as pool:
@@ -89,7 +89,7 @@ def in_threads(plan: Plan, batch: Batch, queue: Queue) -> Made:
             interrupt.stop()  # also where the results are no longer wanted
 
 
-def by_executor(plan: Plan, batch: Batch, queue: Queue, executor: Any) -> Made:
+def by_executor(plan: EnsemblePlan, batch: Batch, queue: Queue, executor: Any) -> Made:
     """Parts as an executor makes them. One that it loses is given to it again, and made here if it is lost again."""
     with _interrupt() as interrupt:
         yield from _made(
@@ -165,7 +165,7 @@ def _waited(futures: dict[Any, np.ndarray], interrupt: Interrupt, lives: Callabl
     return []
 
 
-def _noted(queue: Queue, timed: Timed) -> Part:
+def _noted(queue: Queue, timed: Timed) -> EnsemblePart:
     part, seconds = timed
     queue.note(len(part.status), seconds)
     return part
@@ -180,12 +180,12 @@ def _interrupt() -> Iterator[Interrupt]:
         yield interrupt
 
 
-def _lanes(plan: Plan, batch: Batch, rows: np.ndarray) -> Lanes | None:
+def _lanes(plan: EnsemblePlan, batch: Batch, rows: np.ndarray) -> Lanes | None:
     """Lanes laid out for the first of these runs that can begin; None where none can, of which each run tells."""
     for k in rows:
         try:
             layout, span = laid_out(plan, batch, int(k))
-            ctx = lay_out(Segment(Layout(layout.setup) if layout is plan.layout else layout, span))
+            ctx = lay_out(Segment(RunLayout(layout.setup) if layout is plan.layout else layout, span))
         except CompileError:  # of all runs
             raise
         except DalembertError:  # of this run's start or parameters: it is made alone, and has the message
@@ -194,7 +194,7 @@ def _lanes(plan: Plan, batch: Batch, rows: np.ndarray) -> Lanes | None:
     return None
 
 
-def elsewhere(plan: Plan, batch: Batch) -> Timed:
+def elsewhere(plan: EnsemblePlan, batch: Batch) -> Timed:
     """Make a part in a worker of an executor."""
     began = perf_counter()
     lanes = _lanes(plan, batch, np.arange(len(batch))) if plan.lanes > 1 else None
@@ -206,10 +206,10 @@ def usual_workers() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def shown(made: Iterator[tuple[np.ndarray, Part]], total: int) -> Made:
+def shown(made: Iterator[tuple[np.ndarray, EnsemblePart]], total: int) -> Made:
     """Yield the parts as they finish, with a progress line on a terminal."""
     ready = 0
-    with Progress("runs", total) as step:
+    with CompileProgress("runs", total) as step:
         for rows, part in made:
             ready += len(rows)
             step(ready)

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from dalembert.disk.atomic import new_folder, sweep
-from dalembert.ensembles.parts import Part
-from dalembert.ensembles.plan import Plan
+from dalembert.ensembles.parts import EnsemblePart
+from dalembert.ensembles.plan import EnsemblePlan
 from dalembert.ensembles.sensitivities import blank_slopes
 from dalembert.errors import FileError, extra
 
@@ -31,7 +31,7 @@ AXES = "_ARRAY_DIMENSIONS"  # where xarray looks for the names of axes
 class ZarrPaths:
     """The paths of n runs in a folder."""
 
-    def __init__(self, folder: Path, plan: Plan, n: int) -> None:
+    def __init__(self, folder: Path, plan: EnsemblePlan, n: int) -> None:
         zarr = extra("zarr", "zarr", "paths of an ensemble in Zarr")
         self.plan = plan
         system, times = plan.setup.system, plan.wanted
@@ -110,7 +110,7 @@ class ZarrPaths:
                 compressors=codec,
             )  # fmt: skip
 
-    def write(self, rows: np.ndarray, part: Part) -> np.ndarray:
+    def write(self, rows: np.ndarray, part: EnsemblePart) -> np.ndarray:
         """Keep the paths of a part, whose runs are `rows`; returns their checksums."""
         values = self._values(part)
         for name, x in values.items():
@@ -124,7 +124,7 @@ class ZarrPaths:
                     self.arrays[name][there] = x[here]
         return _sums(values, len(rows))
 
-    def read(self, rows: np.ndarray, part: Part) -> np.ndarray:
+    def read(self, rows: np.ndarray, part: EnsemblePart) -> np.ndarray:
         """Put the paths of the runs `rows` into a part; returns their checksums."""
         values = {name: np.empty((len(rows), *array.shape[1:])) for name, array in self.arrays.items()}
         for name, x in values.items():
@@ -137,7 +137,7 @@ class ZarrPaths:
             part.slopes["path"] = np.concatenate([values["of_path"][..., None], values["d_path"]], axis=-1)
         return _sums(self._values(part), len(rows))
 
-    def _values(self, part: Part) -> dict[str, np.ndarray]:
+    def _values(self, part: EnsemblePart) -> dict[str, np.ndarray]:
         """The paths of a part by the arrays they are in."""
         values = dict(part.outputs)
         if part.states is not None:

@@ -15,7 +15,7 @@ from dalembert.control.projected import ProjectedControl
 from dalembert.errors import ArgumentError, DescriptionError, unknown
 from dalembert.export import kernels
 from dalembert.export.kernels import CKernel
-from dalembert.export.laws import Law, law_of
+from dalembert.export.laws import ExportedLaw, law_of
 from dalembert.export.names import identifier
 from dalembert.linearization.linearize import linearize
 from dalembert.linearization.lqr import Regulator
@@ -48,7 +48,7 @@ class Contents:
     outputs: tuple[str, ...]
     states: tuple[str, ...]  # of the linear model
     active: tuple[tuple[str, int, int], ...]  # name, places in q and v
-    laws: tuple[Law, ...]
+    laws: tuple[ExportedLaw, ...]
 
     def has(self, name: str) -> bool:
         """Whether a kernel is part of it."""

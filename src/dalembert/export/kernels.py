@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.charts.leaders import Coordinate
-from dalembert.compiler.c_source import Dialect, Written, c_function
+from dalembert.compiler.c_source import CText, Dialect, c_function
 from dalembert.compiler.program import program_from_casadi
 from dalembert.linearization.outputs import output_value
 from dalembert.linearization.traced import NAMES, linear
@@ -34,7 +34,7 @@ class CKernel:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]  # the function's outputs in order, as arguments of C
 
-    def written(self, dialect: Dialect, members: Sequence[str]) -> Written:
+    def written(self, dialect: Dialect, members: Sequence[str]) -> CText:
         """Its text; members: the names of parameters in their struct."""
         f = self.function
         reads, writes = list[tuple[str, str]](), list[tuple[str, int]]()

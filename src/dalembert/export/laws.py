@@ -20,7 +20,7 @@ Numbers = Callable[[Iterable[float]], str]
 
 
 @dataclass(frozen=True, eq=False)
-class Law:
+class ExportedLaw:
     """A controller: its name in C, whether it follows a task, and the values of the template's words."""
 
     name: str
@@ -37,7 +37,7 @@ class Law:
         return out | {k: numbers(np.ravel(x).tolist()) for k, x in self.numbers.items()}
 
 
-def law_of(system: System, name: str, given: Any) -> Law:
+def law_of(system: System, name: str, given: Any) -> ExportedLaw:
     """The law of a controller made for this system."""
     own = given.system if isinstance(given, ProjectedControl) else given.model.operating.system
     if own.layout.tree.nv != system.nv or list(own.v_names) != list(system.v_names):
@@ -45,7 +45,7 @@ def law_of(system: System, name: str, given: Any) -> Law:
     return _regulator(system, name, given) if isinstance(given, Regulator) else _task(system, name, given)
 
 
-def _regulator(system: System, name: str, law: Regulator) -> Law:
+def _regulator(system: System, name: str, law: Regulator) -> ExportedLaw:
     at, states = law.model.operating, law.model.state_names
     if list(law.model.input_names) != list(system.u_names):
         raise ArgumentError(f"regulator '{name}' sets {', '.join(law.model.input_names)}; needed: all inputs.")
@@ -63,7 +63,7 @@ def _regulator(system: System, name: str, law: Regulator) -> Law:
         places.append(index + system.nv * moving)
         offsets.append(float(at.state.v[index]) if moving else 0.0)
     limits = np.tile([-np.inf, np.inf], (len(system.u_names), 1)) if law.limits is None else law.limits
-    return Law(
+    return ExportedLaw(
         identifier(name).lower(),
         False,
         {"LAW_STATES": len(states)},
@@ -76,7 +76,7 @@ def _regulator(system: System, name: str, law: Regulator) -> Law:
     )  # fmt: skip
 
 
-def _task(system: System, name: str, law: ProjectedControl) -> Law:
+def _task(system: System, name: str, law: ProjectedControl) -> ExportedLaw:
     a, plant = law.allocator.template, law.plant
     plain = {
         "forces": not law.force_names, "integral": not np.any(law.integral_gain), "metric": a.cost_kind == CONSTANT,
@@ -103,7 +103,7 @@ def _task(system: System, name: str, law: ProjectedControl) -> Law:
     low, high = np.zeros(len(system.u_names)), np.zeros(len(system.u_names))
     used = list(plant.actuators.inputs)
     low[used], high[used] = law.allocator.bounds.lower, law.allocator.bounds.upper
-    return Law(
+    return ExportedLaw(
         identifier(name).lower(),
         True,
         {"LAW_COUNT": len(names)},

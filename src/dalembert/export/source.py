@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from dalembert.compiler.c_source import Dialect, Written
+from dalembert.compiler.c_source import CText, Dialect
 from dalembert.export.contents import Contents
 from dalembert.export.names import identifiers
 from dalembert.export.templating import decided, filled, template
@@ -150,7 +150,7 @@ def words(c: Contents) -> dict[str, str]:
     }
 
 
-def _kernels(c: Contents, written: list[Written]) -> list[str]:
+def _kernels(c: Contents, written: list[CText]) -> list[str]:
     line = "/* --- straight-line code of the equations "
     return [line + "-" * (116 - len(line)) + " */\n", *(w.text for w in written)]
 

@@ -11,7 +11,7 @@ MAX_DEPTH = 100
 MAX_NODES = 10**6
 
 
-class Table(dict[str, Any]):
+class FileTable(dict[str, Any]):
     """A mapping; `line` is where it begins, `lines[key]` where each of its keys stands."""
 
     def __init__(self, line: int = 0):
@@ -35,7 +35,7 @@ class Builder:
     def __init__(self, file: str, most: int = MAX_NODES):
         self.file, self.most, self.count = file, most, 0
         self.root: Any = None
-        self.open: list[Table | Items] = []
+        self.open: list[FileTable | Items] = []
         self.keys: list[tuple[str, int] | None] = []  # of each open collection: the key that waits for its value
 
     def refuse(self, text: str, line: int = 0) -> ModelFileError:
@@ -48,7 +48,7 @@ class Builder:
         if self.count > self.most:
             raise self.refuse(f"has more than {self.most} values, the most that is read{self.advice}.", line)
 
-    def start(self, node: Table | Items) -> None:
+    def start(self, node: FileTable | Items) -> None:
         """A collection begins."""
         self.value(node, node.line)
         self.open.append(node)
@@ -64,12 +64,12 @@ class Builder:
     @property
     def wants_key(self) -> bool:
         """Whether what comes next is a key of a mapping."""
-        return bool(self.open) and isinstance(self.open[-1], Table) and self.keys[-1] is None
+        return bool(self.open) and isinstance(self.open[-1], FileTable) and self.keys[-1] is None
 
     def key(self, key: str, line: int) -> None:
         """A key of the innermost mapping."""
         table = self.open[-1]
-        assert isinstance(table, Table)
+        assert isinstance(table, FileTable)
         if key in table:
             raise self.refuse(f"has the key {shown(key)} twice, first on line {table.lines[key]}; remove one.", line)
         self.keys[-1] = key, line

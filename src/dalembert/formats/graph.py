@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.formats.links import IDENTITY, WORLD, Coupling, Edge, Graph, Link, Names, NoteTaker, pose
-from dalembert.formats.plan import Plan, turned
+from dalembert.formats.links import IDENTITY, WORLD, Coupling, Edge, FileLink, Graph, NoteTaker, TakenNames, pose
+from dalembert.formats.plan import GraphPlan, turned
 from dalembert.mechanism.body import Body, Frame
 from dalembert.mechanism.inertia import is_unphysical, principal_moments
 from dalembert.mechanism.joints import Joint, Universal
@@ -29,7 +29,7 @@ from dalembert.spatial import Transform
 
 ROUNDING = 1e-15  # of moments about the origin of a link
 Ends = tuple[Body, Transform, Body, Transform]  # the bodies that a joint connects, outward, and its place in each
-__all__ = ["IDENTITY", "WORLD", "Coupling", "Edge", "Graph", "Link", "build", "pose"]
+__all__ = ["IDENTITY", "WORLD", "Coupling", "Edge", "FileLink", "Graph", "build", "pose"]
 
 
 def build(graph: Graph, notes: NoteTaker, *, base: str = "free", merge_fixed: bool = True) -> Mechanism:
@@ -38,19 +38,19 @@ def build(graph: Graph, notes: NoteTaker, *, base: str = "free", merge_fixed: bo
     base: how parts stand that no joint connects with the world, "free" or "fixed". merge_fixed=False keeps a body for
     every link. notes takes what was repaired or left out.
     """
-    return _Builder(Plan(graph, notes, base, merge_fixed), notes).build()
+    return _GraphBuilder(GraphPlan(graph, notes, base, merge_fixed), notes).build()
 
 
-class _Builder:
+class _GraphBuilder:
     """Fills a mechanism from a plan."""
 
-    def __init__(self, plan: Plan, notes: NoteTaker):
+    def __init__(self, plan: GraphPlan, notes: NoteTaker):
         self.plan, self.notes = plan, notes
         self.m = Mechanism(plan.graph.name, gravity=plan.graph.gravity)
         self.carrier: dict[int, tuple[Body, Transform]] = {0: (self.m.ground, IDENTITY)}  # of each cluster's head
         self.neutral = {self.m.ground.name: IDENTITY}  # place of each body in the world where every joint is neutral
-        self.places = Names(WORLD, "ground")  # of bodies and frames
-        self.ties = Names()  # of joints and constraints
+        self.places = TakenNames(WORLD, "ground")  # of bodies and frames
+        self.ties = TakenNames()  # of joints and constraints
         self.known_as: dict[str, str] = {}
         self.turned: set[str] = set()
 
@@ -121,7 +121,7 @@ class _Builder:
             J += T.R @ link.inertia @ T.R.T + link.mass * (r @ r * np.eye(3) - np.outer(r, r))
         return mass, com, (J + J.T) / 2, physical
 
-    def _is_solid(self, link: Link) -> bool:
+    def _is_solid(self, link: FileLink) -> bool:
         size, off, (low, middle, high) = principal_moments(link.inertia)
         if off > 1e-9 * size:
             raise link.origin.error(f"has an inertia that is not symmetric: {link.inertia.tolist()}.")
@@ -219,7 +219,7 @@ class _Builder:
 
     # --- names --------------------------------------------------------------------------------------------------
 
-    def _place_name(self, link: Link) -> str:
+    def _place_name(self, link: FileLink) -> str:
         return self._said(link.name, self.places.fresh(link.name), link.origin)
 
     def _tie_name(self, name: str, origin: Any) -> str:

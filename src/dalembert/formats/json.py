@@ -7,7 +7,7 @@ from bisect import bisect_right
 from json.decoder import JSONDecodeError, scanstring  # type: ignore[attr-defined]
 from typing import Any
 
-from dalembert.formats.data import Builder, Items, Table, shown
+from dalembert.formats.data import Builder, FileTable, Items, shown
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?", re.ASCII)
@@ -17,10 +17,10 @@ _WORD = re.compile(r"-?[A-Za-z]+")
 
 def parse(text: str, file: str) -> Any:
     """The value of a JSON text; duplicate keys, NaN and infinities, and what follows the value are refused."""
-    return _Parser(text, file).run()
+    return _JsonParser(text, file).run()
 
 
-class _Parser:
+class _JsonParser:
     def __init__(self, text: str, file: str):
         self.text, self.at, self.build = text, 0, Builder(file)
         self.starts = [0, *(m.end() for m in re.finditer("\n", text))]
@@ -45,7 +45,7 @@ class _Parser:
         self.value()
         while build.open:
             table, c = build.open[-1], self.peek()
-            closing = "}" if isinstance(table, Table) else "]"
+            closing = "}" if isinstance(table, FileTable) else "]"
             if c == closing:
                 self.at += 1
                 build.end()
@@ -56,7 +56,7 @@ class _Parser:
                 self.at += 1
                 if self.peek() == closing:
                     raise self.wrong("a value after ','")
-            if isinstance(table, Table):
+            if isinstance(table, FileTable):
                 self.key()
             self.value()
         if self.peek():
@@ -77,7 +77,7 @@ class _Parser:
         c, line = self.peek(), self.line
         if c == "{":
             self.at += 1
-            self.build.start(Table(line))
+            self.build.start(FileTable(line))
         elif c == "[":
             self.at += 1
             self.build.start(Items(line))

@@ -24,7 +24,7 @@ class NoteTaker(Protocol):
 
 
 @dataclass(slots=True)
-class Link:
+class FileLink:
     """A link: its inertia (about the centre of mass, in the link's axes), and its place in the world as drawn."""
 
     name: str
@@ -85,7 +85,7 @@ class Graph:
     """Links, joints and couplings of a model; `roots` are the links that may best stand for a part that floats."""
 
     name: str
-    links: list[Link] = field(default_factory=list)
+    links: list[FileLink] = field(default_factory=list)
     edges: list[Edge] = field(default_factory=list)
     couplings: list[Coupling] = field(default_factory=list)
     gravity: Any = (0.0, 0.0, -9.81)
@@ -116,7 +116,7 @@ def pose(xyz: Any = (0.0, 0.0, 0.0), rpy: Any = (0.0, 0.0, 0.0)) -> Transform:
     return Transform(R, np.array([x, y, z]))
 
 
-class Names:
+class TakenNames:
     """Names that are taken; a name that is taken already becomes name_2, name_3, …
 
     >>> names = Names("ground")

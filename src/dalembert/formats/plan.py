@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import DescriptionError
-from dalembert.formats.links import IDENTITY, WORLD, Edge, Graph, Link, Names, NoteTaker
+from dalembert.formats.links import IDENTITY, WORLD, Edge, FileLink, Graph, NoteTaker, TakenNames
 from dalembert.mechanism.joints import Fixed, Free, Planar, Screw, Universal
 from dalembert.mechanism.joints.joint import AxisJoint
 from dalembert.mechanism.spanning import clusters, in_order, spanning_tree
 from dalembert.spatial import Transform
 
 
-class Plan:
+class GraphPlan:
     """Which links make one body (a cluster), which joints carry bodies, which close loops; nothing is built yet.
 
     Node 0 is the world, node i + 1 is links[i]; a cluster is named by the smallest node in it.
@@ -76,12 +76,12 @@ class Plan:
         children = {e.child for e in edges}
         order = [name for name in self.graph.roots if name in self.number]
         order += [name for name in self.number if name not in children]
-        root: dict[int, Link] = {}
+        root: dict[int, FileLink] = {}
         for name in (*order, *self.number):
             node = self.number[name]
             root.setdefault(part[node], self.links[node - 1])
         root.pop(part[0], None)  # joined to the world already
-        names = Names(*(e.name for e in self.graph.edges))
+        names = TakenNames(*(e.name for e in self.graph.edges))
         joint = Free() if base == "free" else Fixed()
         return [
             Edge(names.fresh(link.name), link.origin, joint, WORLD, link.name, at_parent=link.pose)
@@ -209,7 +209,7 @@ def turned(e: Edge, notes: NoteTaker) -> Edge:
     return e
 
 
-def _numbered(links: list[Link]) -> dict[str, int]:
+def _numbered(links: list[FileLink]) -> dict[str, int]:
     number: dict[str, int] = {}
     for i, link in enumerate(links, start=1):
         if link.name in number or link.name == WORLD:

@@ -171,13 +171,13 @@ def parse(source: Any, *, file: str = "") -> Element:
             data = source.encode()
         except UnicodeEncodeError as error:
             raise ModelFileError(f"the text cannot be written as UTF-8 ({error.reason}).", file or "text") from None
-        return _Builder(file or "text", encoding="utf-8").build(data)
+        return _TreeBuilder(file or "text", encoding="utf-8").build(data)
     if isinstance(source, (bytes, bytearray)):
-        return _Builder(file or "text").build(bytes(source))
+        return _TreeBuilder(file or "text").build(bytes(source))
     if "\n" in str(source):
         raise ModelFileError(f"{shown(str(source))} is neither the path of a file nor a text that begins with '<'.")
     path = Path(source)
-    return _Builder(file or str(path)).build(contents(path, file or str(path)))
+    return _TreeBuilder(file or str(path)).build(contents(path, file or str(path)))
 
 
 def contents(path: Path, file: str, most: int = MAX_BYTES) -> bytes:
@@ -199,7 +199,7 @@ def contents(path: Path, file: str, most: int = MAX_BYTES) -> bytes:
     return data
 
 
-class _Builder:
+class _TreeBuilder:
     """Handlers of expat that build the tree and keep the bounds."""
 
     def __init__(self, file: str, encoding: str | None = None):

@@ -14,7 +14,7 @@ from typing import Any
 from dalembert import checks
 from dalembert.errors import ModelFileError, extra
 from dalembert.formats import json
-from dalembert.formats.data import MAX_BYTES, MAX_NODES, Builder, Items, Table, shown
+from dalembert.formats.data import MAX_BYTES, MAX_NODES, Builder, FileTable, Items, shown
 from dalembert.formats.xml import contents
 
 MAX_YAML_NODES = 100_000  # the scanner makes some 20 000 a second; larger data is better kept as JSON
@@ -28,7 +28,7 @@ _VAGUE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 
 
 def load(path: str | os.PathLike[str], *, file: str = "") -> Any:
-    """The data of a YAML or JSON file (by its suffix .json): `Table`, `Items`, str, int, float, bool, None.
+    """The data of a YAML or JSON file (by its suffix .json): `FileTable`, `Items`, str, int, float, bool, None.
 
     file: the name that errors give, by default the path.
     """
@@ -100,7 +100,7 @@ class _Events(Builder):
         if what == "ScalarEvent":
             self.scalar(event, line)
         elif what in ("MappingStartEvent", "SequenceStartEvent"):
-            self.collection(event, Table(line) if what[0] == "M" else Items(line), line)
+            self.collection(event, FileTable(line) if what[0] == "M" else Items(line), line)
         elif what in ("MappingEndEvent", "SequenceEndEvent"):
             node = self.end()
             anchor, before = self.waiting.pop()
@@ -133,7 +133,7 @@ class _Events(Builder):
         if event.anchor is not None:
             self.anchored[event.anchor] = value, 1
 
-    def collection(self, event: Any, node: Table | Items, line: int) -> None:
+    def collection(self, event: Any, node: FileTable | Items, line: int) -> None:
         self.plain(event, line)
         if self.wants_key:
             raise self.refuse("has a mapping or list as a key; needed: a text.", line)

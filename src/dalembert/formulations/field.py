@@ -6,7 +6,7 @@ from dalembert.formulations.common import scale_rows
 from dalembert.formulations.ordered import accelerate, factor_rows
 from dalembert.formulations.problem import Problem
 from dalembert.formulations.recombined import recombine, recover_multipliers
-from dalembert.formulations.right_hand_side import EVIDENCE, Field
+from dalembert.formulations.right_hand_side import EVIDENCE, RightHandSide
 from dalembert.formulations.sparse import SparseProblem
 from dalembert.native.calls import data, jump
 from dalembert.native.jit import entry, native
@@ -17,7 +17,7 @@ from dalembert.outcome import OK
 _problem, _sparse = struct_at(Problem), struct_at(SparseProblem)
 
 
-@entry(Field)
+@entry(RightHandSide)
 def field(x, y, field):
     """y ← q̇, v̇ and the evidence at the inputs x of the equations; see `right_hand_side`."""
     problem = _problem(field.problem)
@@ -33,7 +33,7 @@ def field(x, y, field):
     answer(field, problem, y)
 
 
-@entry(Field)
+@entry(RightHandSide)
 def sparse_field(x, y, field):
     """`field` of a `SparseProblem`, by `ordered`."""
     problem = _sparse(field.problem)

@@ -21,14 +21,14 @@ import numpy as np
 from dalembert.formulations.envelope import Envelope, make_envelope
 from dalembert.native.bound import Bound
 from dalembert.native.library import address
-from dalembert.native.struct import Doubles, Int, Ints, Part, Struct
+from dalembert.native.struct import Doubles, Int, Ints, Struct, StructPart
 
 
 class Gauge(Struct):
     """Workspace of the gauge."""
 
-    whitened = Part(lambda: Bound)  # q → entries of rows in the mass metric over usual lengths, and their places
-    envelope = Part(lambda: Envelope)
+    whitened = StructPart(lambda: Bound)  # q → entries of rows in the mass metric over usual lengths, and their places
+    envelope = StructPart(lambda: Envelope)
     m = Int()
     rank = Int()  # of the rows, away from singular positions
     spare = Int()  # m where that is less, else 0

@@ -25,7 +25,7 @@ from dalembert.formulations.right_hand_side import views
 from dalembert.formulations.sparse import make_sparse_problem
 from dalembert.native.bound import Bound
 from dalembert.native.library import address
-from dalembert.native.struct import Doubles, Float, Int, Ints, Opaque, Part, Struct
+from dalembert.native.struct import Doubles, Float, Int, Ints, Opaque, Struct, StructPart
 
 if TYPE_CHECKING:
     from dalembert.compiler import Kernel
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 class Landing(Struct):
     """Workspace of both landings; A, M and γ of the problem are outputs of the equations."""
 
-    equations = Part(lambda: Bound)
-    plus = Part(lambda: Bound)  # (q, δ) → q ⊕ δ, or N(q) δ where positions have a low part
+    equations = StructPart(lambda: Bound)
+    plus = StructPart(lambda: Bound)  # (q, δ) → q ⊕ δ, or N(q) δ where positions have a low part
     problem = Opaque()  # a `Problem`, or a `SparseProblem`
     nq = Int()
     first = Int()  # of Φ among the outputs of the equations
@@ -44,8 +44,8 @@ class Landing(Struct):
     low = Doubles("nq")
     turning = Int()
     turns = Ints("turning")  # where quaternions begin that have a low part
-    program = Part(lambda: Precise)  # of Φ
-    rows = Part(lambda: PreciseRows)
+    program = StructPart(lambda: Precise)  # of Φ
+    rows = StructPart(lambda: PreciseRows)
 
 
 def make_landing(

@@ -34,7 +34,7 @@ from dalembert.formulations.problem import Problem, make_problem
 from dalembert.formulations.right_hand_side import EVIDENCE
 from dalembert.native.bound import NOTHING, Bound
 from dalembert.native.library import address
-from dalembert.native.struct import Doubles, Float, Int, Ints, Part, Struct, zeros
+from dalembert.native.struct import Doubles, Float, Int, Ints, Struct, StructPart, zeros
 
 #: kinds of guards, as `simulation.hybrid.guards` names them
 CLOSES, TURNS, OPENS, LOADS, SLIPS, SLIPS_JOINT, STOPS, STOPS_TURNING, JAMS, NEVER = range(10)
@@ -43,9 +43,9 @@ CLOSES, TURNS, OPENS, LOADS, SLIPS, SLIPS_JOINT, STOPS, STOPS_TURNING, JAMS, NEV
 class ModeRows(Struct):
     """A mode of a program with all rows; see the head of this file."""
 
-    program = Part(lambda: Bound)
-    problem = Part(lambda: Problem)  # of the selected rows, each over its usual length
-    users = Part(lambda: Bound)  # events of the user; no address: none
+    program = StructPart(lambda: Bound)
+    problem = StructPart(lambda: Problem)  # of the selected rows, each over its usual length
+    users = StructPart(lambda: Bound)  # events of the user; no address: none
     nq = Int()
     n = Int()  # velocities
     nu = Int()

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from dalembert.native.struct import Doubles, Int, Ints, Part, Struct
+from dalembert.native.struct import Doubles, Int, Ints, Struct, StructPart
 
 if TYPE_CHECKING:
     from dalembert.protocols import SystemLike
@@ -52,7 +52,7 @@ class PreciseRows(Struct):
     m = Int()
     n = Int()
     low = Doubles("nq")  # of the position
-    program = Part(lambda: Precise)  # its outputs: A by rows, A v + b
+    program = StructPart(lambda: Precise)  # its outputs: A by rows, A v + b
     high = Doubles("m", "n")  # of rows that are recombined
     rest = Doubles("m", "n")
     side = Doubles("2", "m")  # high and low part of the right-hand side

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.native.library import address
-from dalembert.native.struct import Doubles, Float, Int, Ints, Part, Struct
+from dalembert.native.struct import Doubles, Float, Int, Ints, Struct, StructPart
 
 EUCLIDEAN, MASS, WEIGHT = 0, 1, 2
 
@@ -76,7 +76,7 @@ class Problem(Struct):
     # workspace
     upper = Doubles("n", "n")  # R of the metric, or of M
     white = Doubles("m", "n")  # A R⁻¹
-    factor = Part(lambda: Factor)
+    factor = StructPart(lambda: Factor)
     factorize = Int()  # address of `common.factorize`
     null = Int()  # 1 if the null space is asked for
     n1 = Doubles("n")

@@ -2,7 +2,7 @@
 
     x  the inputs of the kernel "equations"
     y  q̇, v̇, powers, the drivers' power (if asked for), margin (2), rank, largest and smallest singular value, outcome
-    w  a `Field`
+    w  a `RightHandSide`
 
 The margin is the squared ratio of the smallest to the largest singular value, and 1. Both are 0 where the rank is below
 the usual one, and −1 where the equations were not solved.
@@ -21,7 +21,7 @@ from dalembert.formulations.problem import make_problem
 from dalembert.formulations.sparse import make_sparse_problem
 from dalembert.native.bound import Bound
 from dalembert.native.library import address
-from dalembert.native.struct import Float, Int, Opaque, Part, Struct
+from dalembert.native.struct import Float, Int, Opaque, Struct, StructPart
 
 if TYPE_CHECKING:
     from dalembert.compiler import Kernel
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 EVIDENCE = 4  # numbers after the margin
 
 
-class Field(Struct):
+class RightHandSide(Struct):
     """Workspace of the right-hand side; M, f, A and γ of the problem are outputs of the equations."""
 
-    equations = Part(lambda: Bound)
+    equations = StructPart(lambda: Bound)
     solve = Int()  # address of the formulation of a `Problem`
     problem = Opaque()  # a `Problem`, or a `SparseProblem`
     nq = Int()
@@ -41,7 +41,7 @@ class Field(Struct):
     led = Int()  # 1 if coordinates are led: then the equations have parts of the drivers' power by v̇ and 1 too
     alpha = Float()
     beta = Float()
-    precise = Part(lambda: PreciseRows)
+    precise = StructPart(lambda: PreciseRows)
 
 
 def views(called: Bound, at: int, nv: int, rows: int) -> dict[str, np.ndarray]:
@@ -80,7 +80,7 @@ def make_field(
         problem: Struct = make_sparse_problem(called, nv, rows, options)
     else:
         problem = make_problem(nv, rows, **views(called, nq + powers, nv, rows), **options)
-    field = Field(
+    field = RightHandSide(
         equations=called,
         solve=0 if name is None else address(name),
         problem=problem,

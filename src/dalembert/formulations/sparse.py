@@ -13,7 +13,7 @@ import numpy as np
 
 from dalembert.formulations.envelope import Envelope, make_envelope
 from dalembert.native.bound import Bound
-from dalembert.native.struct import Doubles, Float, Int, Ints, Part, Struct
+from dalembert.native.struct import Doubles, Float, Int, Ints, Struct, StructPart
 
 
 class SparseProblem(Struct):
@@ -43,7 +43,7 @@ class SparseProblem(Struct):
     largest = Float()
     smallest = Float()
     # workspace
-    envelope = Part(lambda: Envelope)
+    envelope = StructPart(lambda: Envelope)
 
 
 def make_sparse_problem(called: Bound, nv: int, rows: int, options: Mapping[str, Any]) -> SparseProblem:

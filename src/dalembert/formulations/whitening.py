@@ -16,7 +16,7 @@ import numpy as np
 from dalembert.formulations.right_hand_side import views
 from dalembert.native.bound import Bound
 from dalembert.native.library import address
-from dalembert.native.struct import Doubles, Int, Ints, Part, Struct
+from dalembert.native.struct import Doubles, Int, Ints, Struct, StructPart
 
 if TYPE_CHECKING:
     from dalembert.compiler import Kernel
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class Whitening(Struct):
     """Workspace; M and A are outputs of the equations."""
 
-    equations = Part(lambda: Bound)
+    equations = StructPart(lambda: Bound)
     n = Int()
     m = Int()
     M = Doubles("n", "n")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dalembert.integrators.run_record import PASSAGE, RunRecord
 from dalembert.native.bound import Bound
-from dalembert.native.struct import Doubles, Float, Int, Ints, Opaque, Part, Struct
+from dalembert.native.struct import Doubles, Float, Int, Ints, Opaque, Struct, StructPart
 
 LOG = 256  # passages, until the loop pauses
 #: numbers of the clock of a run, as `RunRecord` has them; of the last error, its logarithm
@@ -52,24 +52,24 @@ class LaneRecord(Struct):
     widest = Float()
 
     # --- functions
-    ode = Part(_function)  # of all lanes
-    correct = Part(_function)
-    filter = Part(_function)
+    ode = StructPart(_function)  # of all lanes
+    correct = StructPart(_function)
+    filter = StructPart(_function)
     u_index = Int()  # of the inputs of `ode`
     ode_p = Int()  # of the parameters of the functions; −1 where they have none
     correct_p = Int()
     filter_p = Int()
-    control = Part(_function)  # of all lanes, asked at every stage
+    control = StructPart(_function)  # of all lanes, asked at every stage
     control_p = Int()
     one_control_p = Int()
     hold = Float()  # sampling period of a controller, s; 0: asked at every stage
-    watch = Part(_function)  # events of all lanes
+    watch = StructPart(_function)  # events of all lanes
     watch_p = Int()
     one_watch_p = Int()
     events = Int()
     direction = Ints("events")  # 1 upwards, −1 downwards, 0 either way
     terminal = Ints("events")  # whether an event ends its run
-    one = Part(lambda: RunRecord)  # of one lane: for the start of a run, and next to singular positions
+    one = StructPart(lambda: RunRecord)  # of one lane: for the start of a run, and next to singular positions
     one_p = Int()
     gauge_p = Int()
     gauge_sizes = Int()

@@ -8,7 +8,7 @@ w  a `LargeSlope`
 from __future__ import annotations
 
 from dalembert.native.bound import Bound
-from dalembert.native.struct import Doubles, Int, Ints, Part, Struct
+from dalembert.native.struct import Doubles, Int, Ints, Struct, StructPart
 
 
 class LargeSlope(Struct):
@@ -21,12 +21,12 @@ class LargeSlope(Struct):
     columns = Int()  # of a row: x, z, and the value of the equation
     unknowns = Int()  # place of z in a row
     lanes = Int()
-    rows = Part(lambda: Bound)
+    rows = StructPart(lambda: Bound)
     moved = Ints("given")  # place of each number of x in the kernel's inputs, or −1
     vdot = Int()  # place of v̇ there
     multipliers = Int()
     weights = Int()
-    rates = Part(lambda: Bound)  # the elements of ∂q̇/∂(q, v) and of ∂δ/∂q that are not zero
+    rates = StructPart(lambda: Bound)  # the elements of ∂q̇/∂(q, v) and of ∂δ/∂q that are not zero
     upper = Int()  # how many of the first
     lower = Int()  # and of the second
     upper_places = Ints("upper", "2")

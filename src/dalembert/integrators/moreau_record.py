@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dalembert.integrators.cone_problem import ConeProblem
 from dalembert.native.bound import Bound
-from dalembert.native.struct import Doubles, Float, Int, Ints, Part, Struct
+from dalembert.native.struct import Doubles, Float, Int, Ints, Struct, StructPart
 
 
 class TimeStepping(Struct):
@@ -28,13 +28,13 @@ class TimeStepping(Struct):
     powers = Int()  # of these, those that are a power of v; that of drivers follows from impulses
 
     # --- functions
-    equations = Part(lambda: Bound)  # (q, v, u, p, t) → M, f, A, Φ, b, D, K
-    residuals = Part(lambda: Bound)  # (q, v, p, t) → Φ, A v + b
-    plus = Part(lambda: Bound)  # (q, δ) → q ⊕ δ, quaternions made unit
-    power = Part(lambda: Bound)  # (q, v, u, p, t) → powers
+    equations = StructPart(lambda: Bound)  # (q, v, u, p, t) → M, f, A, Φ, b, D, K
+    residuals = StructPart(lambda: Bound)  # (q, v, p, t) → Φ, A v + b
+    plus = StructPart(lambda: Bound)  # (q, δ) → q ⊕ δ, quaternions made unit
+    power = StructPart(lambda: Bound)  # (q, v, u, p, t) → powers
     u_index = Int()  # of the inputs in what `equations` is given
     u_power = Int()
-    forces = Part(lambda: Bound)  # (q, v, u, p, t) → f
+    forces = StructPart(lambda: Bound)  # (q, v, u, p, t) → f
     u_forces = Int()
 
     # --- rows
@@ -82,8 +82,8 @@ class TimeStepping(Struct):
     speed = Doubles("m")  # A v + b at the start of the step
     bears = Ints("contacts")  # 1: pressed in this step, and did not bounce
     pushed = Ints("places")
-    cone = Part(lambda: ConeProblem)
-    push = Part(lambda: ConeProblem)
+    cone = StructPart(lambda: ConeProblem)
+    push = StructPart(lambda: ConeProblem)
 
     # --- evidence of the run
     residual = Float()  # largest of a step's contact problem

@@ -28,7 +28,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from dalembert.native.bound import Bound
-from dalembert.native.struct import Doubles, Embedded, Float, Int, Ints, Opaque, Part, Struct
+from dalembert.native.struct import Doubles, Embedded, Float, Int, Ints, Opaque, Struct, StructPart
 from dalembert.ruler import Ruler
 
 PASSAGE = 7  # numbers of a passage before its state
@@ -248,24 +248,24 @@ class RunRecord(Struct):
     method = Opaque()  # its table, and room for what it needs
 
     # --- functions
-    ode = Part(_function)
-    correct = Part(_function)
-    filter = Part(_function)
-    restore = Part(_function)
-    energies = Part(_function)  # kinetic and potential, J, for steps that keep their sum
-    recover = Part(_function)  # the state of a chart's coordinates
-    control = Part(_function)
-    watch = Part(_function)  # events
-    step_kernel = Part(_function)  # of methods that have one
-    slope = Part(_function)  # ∂ẋ/∂x of what is integrated; without it, differences
-    indicators = Part(_function)  # of discontinuities: positive where a force acts
-    gauge = Part(_function)  # the margin of the constraint rows, and σ²
+    ode = StructPart(_function)
+    correct = StructPart(_function)
+    filter = StructPart(_function)
+    restore = StructPart(_function)
+    energies = StructPart(_function)  # kinetic and potential, J, for steps that keep their sum
+    recover = StructPart(_function)  # the state of a chart's coordinates
+    control = StructPart(_function)
+    watch = StructPart(_function)  # events
+    step_kernel = StructPart(_function)  # of methods that have one
+    slope = StructPart(_function)  # ∂ẋ/∂x of what is integrated; without it, differences
+    indicators = StructPart(_function)  # of discontinuities: positive where a force acts
+    gauge = StructPart(_function)  # the margin of the constraint rows, and σ²
 
 
 class FillRecord(Struct):
     """States wanted between records."""
 
-    run = Part(lambda: RunRecord)
+    run = StructPart(lambda: RunRecord)
     count = Int()  # records
     width = Int()
     times = Doubles("count")
@@ -279,7 +279,7 @@ class FillRecord(Struct):
 class LocateRecord(Struct):
     """Events wanted inside a step."""
 
-    run = Part(lambda: RunRecord)
+    run = StructPart(lambda: RunRecord)
     width = Int()
     events = Int()
     hits = Int()
@@ -301,5 +301,5 @@ class JointRates(Struct):
     nq = Int()
     nv = Int()
     given = Int()  # numbers of its input
-    inner = Part(_function)
-    convert = Part(_function)
+    inner = StructPart(_function)
+    convert = StructPart(_function)

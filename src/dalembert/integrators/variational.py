@@ -14,7 +14,7 @@ from __future__ import annotations
 from dalembert.integrators.manifold import sound
 from dalembert.integrators.run_record import RunRecord
 from dalembert.integrators.stage import control, evaluate
-from dalembert.integrators.variational_record import ITERATIONS, Learned, Motion
+from dalembert.integrators.variational_record import ITERATIONS, Learned, VariationalMotion
 from dalembert.native.calls import call, invoke
 from dalembert.native.jit import entry, native
 from dalembert.native.numba_struct import struct_at
@@ -105,7 +105,7 @@ def solve(f, learned, t, h, x, n, nv, length):
     return STEP_UNSOLVED
 
 
-@entry(Motion)
+@entry(VariationalMotion)
 def variational_motion(x, y, motion):
     """The steps of a motion from `done` on, as far as they can be taken."""
     f, nq, nv, nu, h = motion.kernel, motion.nq, motion.nv, motion.nu, motion.h

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dalembert.native.bound import Bound
-from dalembert.native.struct import Doubles, Float, Int, Part, Struct
+from dalembert.native.struct import Doubles, Float, Int, Struct, StructPart
 
 ITERATIONS = 100  # of a step; a hand with stiff tendons takes twenty, others three to eight
 MEMORY = 20  # changes that are remembered
@@ -22,7 +22,7 @@ class Learned(Struct):
         return Learned.sized(size=n, memory=MEMORY)
 
 
-class Motion(Struct):
+class VariationalMotion(Struct):
     """N steps with inputs u_k + K_k (x ⊖ x_k) between limits."""
 
     # --- sizes
@@ -53,6 +53,6 @@ class Motion(Struct):
     away = Doubles("2 * nv")  # x ⊖ x_k
 
     # --- functions
-    kernel = Part(lambda: Bound)  # "variational"
-    minus = Part(lambda: Bound)  # (q₁, q) → q₁ ⊖ q
-    learned = Part(lambda: Learned)
+    kernel = StructPart(lambda: Bound)  # "variational"
+    minus = StructPart(lambda: Bound)  # (q₁, q) → q₁ ⊖ q
+    learned = StructPart(lambda: Learned)

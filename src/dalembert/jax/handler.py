@@ -15,7 +15,7 @@ import jax
 from dalembert.compiler.runtime import runtime
 from dalembert.compiler.xla_ir import xla_handler_ir
 from dalembert.errors import CompileError
-from dalembert.export.differentiable.program import Program
+from dalembert.export.differentiable.program import LaneProgram
 from dalembert.forks import held_over_forks
 from dalembert.native.struct import address
 
@@ -24,7 +24,7 @@ _registered: dict[str, tuple[Any, ...]] = {}  # what each needs, for the life of
 _lock = held_over_forks(threading.Lock())
 
 
-def target(program: Program) -> str:
+def target(program: LaneProgram) -> str:
     """The name of a program among XLA's targets, where it is registered at the first call."""
     name = f"dalembert_{program.name}"
     with _lock:

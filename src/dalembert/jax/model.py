@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from dalembert.errors import ArgumentError
 from dalembert.export.differentiable import model
-from dalembert.export.differentiable.function import Function
+from dalembert.export.differentiable.function import DifferentiableFunction
 from dalembert.jax.primitives import evaluate
 
 _config: Any = jax.config
@@ -35,7 +35,7 @@ class JaxArrays:
             raise ArgumentError(f"{what} is {found.dtype}; needed: float64.")
         return found.astype(jnp.float64)
 
-    def apply(self, f: Function, x: jax.Array, c: jax.Array) -> jax.Array:
+    def apply(self, f: DifferentiableFunction, x: jax.Array, c: jax.Array) -> jax.Array:
         """f(x; c)."""
         return evaluate(f, x, jax.lax.stop_gradient(c))
 
@@ -52,6 +52,6 @@ class JaxArrays:
         return jnp.sqrt((x * x).sum(axis=-1, keepdims=True))
 
 
-class Model(model.Model):
-    __doc__ = model.Model.__doc__
+class Model(model.DifferentiableModel):
+    __doc__ = model.DifferentiableModel.__doc__
     _arrays = JaxArrays()

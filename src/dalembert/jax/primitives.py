@@ -1,4 +1,4 @@
-"""A `Function` as primitives of JAX: its value, its tangent, its adjoint, and the derivatives of these.
+"""A `DifferentiableFunction` as primitives of JAX: its value, its tangent, its adjoint, and the derivatives of these.
 
     value(x, c) = f                       tangent: f′ δx
     tangent(x, c, y, δx) = f′ δx          transposed: adjoint;   tangent along x′: bilinear f″ δx x′
@@ -22,16 +22,18 @@ from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
 from dalembert.errors import ArgumentError
-from dalembert.export.differentiable.function import Function
+from dalembert.export.differentiable.function import DifferentiableFunction
 from dalembert.jax.handler import target
 
 
-def evaluate(f: Function, x: jax.Array, c: jax.Array) -> jax.Array:
+def evaluate(f: DifferentiableFunction, x: jax.Array, c: jax.Array) -> jax.Array:
     """f(x; c) for arrays (…, nx) and (…, nc)."""
     return _value.bind(x, c, f=f)
 
 
-def _call(f: Function, arrays: tuple[jax.Array, ...], *, tangents: bool, adjoint: bool) -> list[jax.Array]:
+def _call(
+    f: DifferentiableFunction, arrays: tuple[jax.Array, ...], *, tangents: bool, adjoint: bool
+) -> list[jax.Array]:
     """Run a program on arrays (…, n) of equal leading axes."""
     batch = arrays[0].shape[:-1]
     count = prod(batch)
@@ -42,31 +44,33 @@ def _call(f: Function, arrays: tuple[jax.Array, ...], *, tangents: bool, adjoint
     return [y.reshape(*batch, y.shape[-1]) for y in found]
 
 
-def _output(f: Function, *y: jax.Array) -> tuple[jax.Array, ...]:
+def _output(f: DifferentiableFunction, *y: jax.Array) -> tuple[jax.Array, ...]:
     return y if f.needs_output else ()
 
 
 # --- what each computes -----------------------------------------------------------------------------------------------
 
 
-def _value_of(x: jax.Array, c: jax.Array, *, f: Function) -> jax.Array:
+def _value_of(x: jax.Array, c: jax.Array, *, f: DifferentiableFunction) -> jax.Array:
     return _call(f, (x, c), tangents=False, adjoint=False)[0]
 
 
-def _tangent_of(x: jax.Array, c: jax.Array, y: jax.Array, dx: jax.Array, *, f: Function) -> jax.Array:
+def _tangent_of(x: jax.Array, c: jax.Array, y: jax.Array, dx: jax.Array, *, f: DifferentiableFunction) -> jax.Array:
     return _call(f, (x, dx, c), tangents=True, adjoint=False)[1]
 
 
-def _adjoint_of(x: jax.Array, c: jax.Array, y: jax.Array, w: jax.Array, *, f: Function) -> jax.Array:
+def _adjoint_of(x: jax.Array, c: jax.Array, y: jax.Array, w: jax.Array, *, f: DifferentiableFunction) -> jax.Array:
     return _call(f, (x, c, *_output(f, y), w), tangents=False, adjoint=True)[0]
 
 
-def _second_of(x: jax.Array, c: jax.Array, y: jax.Array, w: jax.Array, dx: jax.Array, *, f: Function) -> jax.Array:
+def _second_of(
+    x: jax.Array, c: jax.Array, y: jax.Array, w: jax.Array, dx: jax.Array, *, f: DifferentiableFunction
+) -> jax.Array:
     dy = _tangent_of(x, c, y, dx, f=f) if f.needs_output else y
     return _call(f, (x, dx, c, *_output(f, y, dy), w, jnp.zeros_like(w)), tangents=True, adjoint=True)[1]
 
 
-def _bilinear_of(*arrays: jax.Array, f: Function) -> jax.Array:
+def _bilinear_of(*arrays: jax.Array, f: DifferentiableFunction) -> jax.Array:
     raise ArgumentError(
         f"second derivatives of '{f.name}' forward over forward (jacfwd of jacfwd, jvp of jvp) have no kernel; use "
         "jax.hessian, or jax.jacfwd of jax.grad."
@@ -76,14 +80,16 @@ def _bilinear_of(*arrays: jax.Array, f: Function) -> jax.Array:
 # --- primitives -------------------------------------------------------------------------------------------------------
 
 
-def _primitive(name: str, compute: Callable[..., jax.Array], size: Callable[[Function], int]) -> Primitive:
+def _primitive(
+    name: str, compute: Callable[..., jax.Array], size: Callable[[DifferentiableFunction], int]
+) -> Primitive:
     """A primitive of arrays with equal leading axes, with its rules but for derivatives."""
     p = Primitive(f"dalembert_{name}")
     p.def_impl(jax.jit(compute, static_argnames="f"))
     p.def_abstract_eval(lambda x, *_, f: x.update(shape=(*x.shape[:-1], size(f))))
     mlir.register_lowering(p, mlir.lower_fun(compute, multiple_results=False))
 
-    def batched(arrays: tuple[Any, ...], axes: tuple[Any, ...], *, f: Function) -> tuple[Any, int]:
+    def batched(arrays: tuple[Any, ...], axes: tuple[Any, ...], *, f: DifferentiableFunction) -> tuple[Any, int]:
         n = next(a.shape[k] for a, k in zip(arrays, axes) if k is not None)
         moved = [
             jnp.broadcast_to(a, (n, *a.shape)) if k is None else jnp.moveaxis(a, k, 0) for a, k in zip(arrays, axes)
@@ -108,7 +114,7 @@ def _is_zero(t: Any) -> bool:
     return type(t) is _Zero
 
 
-def _value_jvp(primals: Any, tangents: Any, *, f: Function) -> Any:
+def _value_jvp(primals: Any, tangents: Any, *, f: DifferentiableFunction) -> Any:
     x, c = primals
     y = _value.bind(x, c, f=f)
     dx = tangents[0]
@@ -118,7 +124,7 @@ def _value_jvp(primals: Any, tangents: Any, *, f: Function) -> Any:
 def _linear_jvp(linear: Primitive, second: Primitive) -> Callable[..., Any]:
     """The rule of tangent and of adjoint: linear in the last argument, y a function of x."""
 
-    def rule(primals: Any, tangents: Any, *, f: Function) -> Any:
+    def rule(primals: Any, tangents: Any, *, f: DifferentiableFunction) -> Any:
         x, c, y, w = primals
         dx, _, _, dw = tangents
         out = linear.bind(x, c, y, w, f=f)
@@ -129,14 +135,14 @@ def _linear_jvp(linear: Primitive, second: Primitive) -> Callable[..., Any]:
     return rule
 
 
-def _no_more(primals: Any, tangents: Any, *, f: Function) -> Any:
+def _no_more(primals: Any, tangents: Any, *, f: DifferentiableFunction) -> Any:
     raise ArgumentError(f"third derivatives of '{f.name}' have no kernel; second ones are the last.")
 
 
-def _transpose(by: Callable[[list[Any], Any, Function], Any]) -> Callable[..., Any]:
+def _transpose(by: Callable[[list[Any], Any, DifferentiableFunction], Any]) -> Callable[..., Any]:
     """The rule of what is linear in its last argument: `by` of the others and the weights of the result."""
 
-    def rule(ct: Any, *arrays: Any, f: Function) -> Any:
+    def rule(ct: Any, *arrays: Any, f: DifferentiableFunction) -> Any:
         *known, linear = arrays
         if not ad.is_undefined_primal(linear) or any(ad.is_undefined_primal(a) for a in known):
             raise NotImplementedError

@@ -19,7 +19,7 @@ SLOW = 2  # times that a point is tried in short steps
 
 
 @dataclass(eq=False)
-class Branch:
+class MapBranch:
     """The points of a grid, counted through, that a branch reaches."""
 
     reached: np.ndarray  # (points,) bool
@@ -71,12 +71,12 @@ def flood(
     cost: np.ndarray,
     allowed: Callable[[np.ndarray], np.ndarray],
     done: Callable[[int], None],
-) -> Branch:
+) -> MapBranch:
     """The branch of a position q at the point `first`; `allowed` says of positions, (K, nq), whether they count.
 
     cost, (points,), grows by the evaluations that each point took.
     """
-    branch = Branch(
+    branch = MapBranch(
         np.zeros(grid.size, dtype=bool),
         np.full((grid.size, rows.system.nq), np.nan),
         np.zeros((grid.size, *white.shape)),

@@ -11,7 +11,7 @@ import numpy as np
 from dalembert.branch.following import close, follow, same_side, search
 from dalembert.branch.map_rows import MapRows
 from dalembert.errors import AssemblyError
-from dalembert.kinematics.flood import Branch, Grid, flood
+from dalembert.kinematics.flood import Grid, MapBranch, flood
 from dalembert.kinematics.measures import Measuring, usual_rank
 from dalembert.kinematics.result import Workspace
 from dalembert.protocols import StateGiven
@@ -39,7 +39,7 @@ class MapInTheMaking:
     ):
         self.rows, self.grid, self.measuring, self.limits, self.rng = rows, grid, measuring, limits, rng
         self.progress = progress
-        self.cost, self.found = np.zeros(grid.size, dtype=int), list[Branch]()
+        self.cost, self.found = np.zeros(grid.size, dtype=int), list[MapBranch]()
         self.tried = np.zeros(grid.size, dtype=int)
         self.rank, self.reached, self.interrupted = 0, 0, False
 
@@ -215,7 +215,7 @@ class MapInTheMaking:
             parts[0], reachable=branch >= 0, branch=branch, count=total, branches=len(parts), _parts=parts, **merged
         )
 
-    def _part(self, b: Branch, number: int) -> Workspace:
+    def _part(self, b: MapBranch, number: int) -> Workspace:
         shape, on = self.grid.shape, b.reached
         measured = self.measuring.at(b.q[on], b.white[on], self.rank)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.analysis.limits import joint_limits
-from dalembert.branch.map_rows import MapRows, Point
+from dalembert.branch.map_rows import MapRows, PointAxis
 from dalembert.errors import ArgumentError, unknown
 from dalembert.mechanism.forces import Actuator, Force, JointForce, KinematicInput, Servo
 from dalembert.system.system import System
@@ -39,14 +39,14 @@ class Measuring:
         own = {k for k in self.actuated if isinstance(k, int)}
         self.locked = [k for k in rows.held if isinstance(k, int) and k not in own]
         self.metric = checks.choice(metric, METRICS, "metric")
-        points = [led for led in rows.led if isinstance(led, Point)]
+        points = [led for led in rows.led if isinstance(led, PointAxis)]
         self.frame, self.axes = None, list[int]()
         if of is not None:
             self.frame = system.layout.frame(of)
             self.axes = [0, 1, 2]
         elif points:
             self.frame = points[0].frame
-            self.axes = [led.axis for led, kept in zip(rows.led, rows.kept) if isinstance(led, Point) and kept]
+            self.axes = [led.axis for led, kept in zip(rows.led, rows.kept) if isinstance(led, PointAxis) and kept]
 
     def drop_assumed(self, rank: int) -> None:
         """Forget the actuators that were assumed if they do not hold the mechanism: J has this rank."""
@@ -153,7 +153,7 @@ class Cylinder:
     """The length of an actuator between two points."""
 
     def __init__(self, system: System, force: Actuator):
-        self.ends = [Point(system, frame, 0) for frame in force.points]
+        self.ends = [PointAxis(system, frame, 0) for frame in force.points]
 
     def rates(self, rows: MapRows, q: np.ndarray) -> np.ndarray:
         """(K, nv) its rate per unit of each velocity; zeros where the two points coincide."""

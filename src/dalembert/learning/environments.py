@@ -10,7 +10,7 @@ import numpy as np
 from dalembert import checks
 from dalembert.ensembles.variation import MOST
 from dalembert.errors import ArgumentError, extra, unknown
-from dalembert.learning.worlds import ALLOWED, Traced, Worlds
+from dalembert.learning.worlds import ALLOWED, StateFunction, Worlds
 from dalembert.protocols import Parameters
 from dalembert.system.system import System
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import gymnasium
 
 
-class Task:
+class EnvironmentTask:
     """The part shared by one environment and many: worlds, observations, rewards."""
 
     def __init__(
@@ -35,9 +35,9 @@ class Task:
         self.worlds = Worlds(system, states, n, dt, {} if p is None else checks.mapping(p, "p"), v, guess, options)
         self.begun = self.worlds.t.copy()
         checks.function(reward, "reward")
-        self.reward = Traced(reward, "reward", inputs=True, size=1)
-        self.observe = Traced(observe, "observe")
-        self.ends = None if ends is None else Traced(ends, "ends", size=1)
+        self.reward = StateFunction(reward, "reward", inputs=True, size=1)
+        self.observe = StateFunction(observe, "observe")
+        self.ends = None if ends is None else StateFunction(ends, "ends", size=1)
         self.size = self.worlds.evaluate(self.observe).shape[1]
 
     def begin(self, rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -133,7 +133,9 @@ def environment(
     extra("gymnasium", "learning", "an environment")
     from dalembert.learning.gym import Environment
 
-    return Environment(Task(system, states, 1, dt, actions, reward, observe, ends, duration, p, v, guess, options))
+    return Environment(
+        EnvironmentTask(system, states, 1, dt, actions, reward, observe, ends, duration, p, v, guess, options)
+    )
 
 
 def environments(
@@ -177,4 +179,6 @@ def environments(
     from dalembert.learning.gym import Environments
 
     n = checks.whole(n, "n", least=1, most=MOST)
-    return Environments(Task(system, states, n, dt, actions, reward, observe, ends, duration, p, v, guess, options))
+    return Environments(
+        EnvironmentTask(system, states, n, dt, actions, reward, observe, ends, duration, p, v, guess, options)
+    )

@@ -10,10 +10,10 @@ from gymnasium.spaces import Box
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from dalembert.learning.environments import Task
+from dalembert.learning.environments import EnvironmentTask
 
 
-def _spaces(task: Task) -> tuple[Box, Box]:
+def _spaces(task: EnvironmentTask) -> tuple[Box, Box]:
     """Spaces of one observation and one action."""
     seen = Box(-np.inf, np.inf, (task.size,), np.float32)
     return seen, Box(task.low.astype(np.float32), task.high.astype(np.float32), dtype=np.float32)
@@ -24,7 +24,7 @@ class Environment(gymnasium.Env[Any, Any]):
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 (Gymnasium's)
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: EnvironmentTask) -> None:
         self.task = task
         self.observation_space, self.action_space = _spaces(task)
 
@@ -46,7 +46,7 @@ class Environments(VectorEnv[Any, Any, Any]):
 
     metadata: dict[str, Any] = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}  # noqa: RUF012
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: EnvironmentTask) -> None:
         self.task, self.num_envs = task, task.n
         self.single_observation_space, self.single_action_space = _spaces(task)
         self.observation_space = batch_space(self.single_observation_space, task.n)

@@ -12,12 +12,12 @@ from dalembert import checks
 from dalembert.ensembles.ensemble import CHOICES, OPTIONS
 from dalembert.ensembles.lanes import Batch, Lanes
 from dalembert.ensembles.parts import make_runs
-from dalembert.ensembles.plan import Plan, usual_lanes
+from dalembert.ensembles.plan import EnsemblePlan, usual_lanes
 from dalembert.ensembles.starts import Starts, belonging_to
 from dalembert.ensembles.variation import Variation
 from dalembert.errors import ArgumentError
 from dalembert.mechanism.traced import on_expressions
-from dalembert.simulation.layout import Layout
+from dalembert.simulation.layout import RunLayout
 from dalembert.simulation.run.context import lay_out
 from dalembert.simulation.run.segment import Segment
 from dalembert.simulation.setup import Span, make_choices, make_setup
@@ -54,8 +54,8 @@ class Worlds:
         span = Span(state, self.t[0] + dt, None, system.input_vector(None))
         setup = make_setup(system, choices, span, self.p[0])
         wide = usual_lanes(setup)
-        self.plan = Plan(setup, None, {}, "outputs", wide)
-        self.lanes = Lanes(lay_out(Segment(Layout(setup), span)), wide) if wide > 1 and n > 1 else None
+        self.plan = EnsemblePlan(setup, None, {}, "outputs", wide)
+        self.lanes = Lanes(lay_out(Segment(RunLayout(setup), span)), wide) if wide > 1 and n > 1 else None
 
     def begin(self, rows: np.ndarray, seed: int) -> np.ndarray:
         """Put the worlds of these rows at new starts, with new parameters, drawn by the seed.
@@ -112,14 +112,14 @@ class Worlds:
             for k in np.flatnonzero(~good)
         }
 
-    def evaluate(self, f: Traced, u: np.ndarray | None = None) -> np.ndarray:
+    def evaluate(self, f: StateFunction, u: np.ndarray | None = None) -> np.ndarray:
         """(n, size) values of a function at the present states."""
         kernel = f.kernel(self.system, self.plan.lanes)
         known = {"q": self.q, "v": self.v, "p": self.p, "t": self.t[:, None], "u": u}
         return np.asarray(kernel.batch(*(known[name] for name in kernel.names_in))).reshape(self.n, -1)
 
 
-class Traced:
+class StateFunction:
     """A function f(t, state), or f(t, state, u) with inputs by name, written in CasADi; None is that of (q, v)."""
 
     def __init__(self, f: Callable[..., Any] | None, what: str, inputs: bool = False, size: int | None = None) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from dalembert.analysis.mobility import independent_rows
 from dalembert.errors import ArgumentError
-from dalembert.integrators.variational_record import ITERATIONS, Learned, Motion
+from dalembert.integrators.variational_record import ITERATIONS, Learned, VariationalMotion
 from dalembert.lazy import cached_property
 from dalembert.linearization.discrete_slopes import StepSlopes
 from dalembert.linearization.linearize import singular
@@ -61,7 +61,7 @@ def followed(
     u + K (x less what is wanted), between the limits. Raises ArgumentError where a step cannot be taken.
     """
     N, apart = len(u), len(states) > 1
-    m = Motion.sized(nq=system.nq, nv=system.nv, nu=len(system.u_names), steps=N, h=h, apart=int(apart))
+    m = VariationalMotion.sized(nq=system.nq, nv=system.nv, nu=len(system.u_names), steps=N, h=h, apart=int(apart))
     m.u[:] = u
     for k, x in enumerate(states):
         m.before[k, : m.nq], m.before[k, m.nq :] = x.q, x.v

@@ -28,7 +28,7 @@ from dalembert.linearization.model import LinearModel
 from dalembert.linearization.stops import FLAT, rest_on_stops, softest
 from dalembert.protocols import Inputs, Parameters, StateGiven, check_system
 from dalembert.rank import rank_policy, reach
-from dalembert.statics.balance import Balance, not_acting, unseen
+from dalembert.statics.balance import StaticBalance, not_acting, unseen
 from dalembert.statics.limits import Bounds, least_change
 from dalembert.system.reactions import Reactions
 from dalembert.system.state import State
@@ -66,7 +66,7 @@ class Equilibrium(AtStates):
         op, values = self.model.operating, self.model.eigenvalues
         if self.stops:
             held = [op.system.v_names.index(name) for name in self.stops]
-            least = softest(Balance(op.system, op.state, self.u, op.p, held))[0]
+            least = softest(StaticBalance(op.system, op.state, self.u, op.p, held))[0]
             return "stable" if least > FLAT else "unstable" if least < -FLAT else "neutral"
         small = ON_AXIS * float(np.abs(values).max(initial=0.0))
         if (values.real > small).any():
@@ -285,7 +285,7 @@ def _on_stops(
     x, stops, rounds = rest_on_stops(system, x, u, p, held, limits)
     for _ in range(SADDLES if stable else 0):
         fixed = [system.v_names.index(name) for name in (*held, *stops)]
-        least, motion = softest(Balance(system, x, u, p, fixed))
+        least, motion = softest(StaticBalance(system, x, u, p, fixed))
         if least >= -FLAT:
             break
         x = system.assemble(held or None, guess=system.plus(x, ASIDE * motion), p=p, t=x.t)
@@ -415,7 +415,7 @@ def _balanced(model: LinearModel, u: np.ndarray) -> bool:
     op = model.operating
     if op.state.v.any() or not op.system.rows.of or not op.system.rows.holonomic.all():
         return False
-    at = Balance(op.system, op.state, u, op.p)
+    at = StaticBalance(op.system, op.state, u, op.p)
     return bool(np.abs(at.left).max(initial=0.0) <= SHARP * np.abs(at.load * at.reach).max(initial=0.0))
 
 

@@ -19,7 +19,7 @@ from dalembert.recursions.sparse import Sparse
 from dalembert.symbols import is_zero, zeros
 
 
-class Frame:
+class CoordinateFrame:
     """The rows [functions; A] and the chosen coordinates, factored for many right-hand sides."""
 
     def __init__(self, chosen: Sequence[Coordinate], functions: Sparse, A: Sparse, weights: Sequence[Any]):

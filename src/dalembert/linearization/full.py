@@ -270,7 +270,7 @@ def second_derivatives(
         raise singular(system, x, p)
     columns = np.arange(equations.width)
     chosen = np.concatenate([columns[equations.columns[k]] for k in ("q", "v", "u", "p") if flags.get(k, True)])
-    second = SecondOrder(found, slice(0, system.nv) if of == "vdot" else slice(system.nv, None), chosen)
+    second = SecondRows(found, slice(0, system.nv) if of == "vdot" else slice(system.nv, None), chosen)
     count = system.nv if of == "vdot" else equations.m
     if along is not None and weights is not None:
         raise ArgumentError("along and weights are both given; needed: one of them.")
@@ -281,7 +281,7 @@ def second_derivatives(
     return second.everything()
 
 
-class SecondOrder:
+class SecondRows:
     """Z′ of (4) of `system.equation_rows` for some components of z and some columns of x."""
 
     def __init__(self, found: SolvedRows, components: slice, chosen: np.ndarray):

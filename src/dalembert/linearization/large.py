@@ -20,7 +20,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.charts.leaders import Coordinate
-from dalembert.linearization.frame import Frame
+from dalembert.linearization.frame import CoordinateFrame
 from dalembert.recursions.newton_euler import newton_euler
 from dalembert.recursions.sparse import Sparse
 from dalembert.symbols import array, symbols, to_sx, zeros
@@ -79,9 +79,9 @@ class Varied:
         self.q = self.v if same else self._frame(positions, s.rows.only(holonomic).sparse, weights)
         self.moved = s.rows.only(holonomic).b
 
-    def _frame(self, chosen: list[Coordinate], A: Sparse, weights: Sequence[Any]) -> Frame:
+    def _frame(self, chosen: list[Coordinate], A: Sparse, weights: Sequence[Any]) -> CoordinateFrame:
         rows = [self.functions[c.key].A for c in chosen if c.row is not None]
-        return Frame(chosen, Sparse(rows, self.s.tree.nv), A, weights)
+        return CoordinateFrame(chosen, Sparse(rows, self.s.tree.nv), A, weights)
 
     @property
     def outputs(self) -> tuple[Any, ...]:

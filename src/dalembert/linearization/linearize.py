@@ -18,7 +18,7 @@ from dalembert.linearization.model import LinearModel
 from dalembert.linearization.operating import Operating
 from dalembert.linearization.outputs import Given as GivenOutput
 from dalembert.linearization.outputs import outputs as read_outputs
-from dalembert.linearization.plan import Found, Plan, Remembered, remembered
+from dalembert.linearization.plan import Found, LinearPlan, Remembered, remembered
 from dalembert.protocols import Inputs, Parameters, StateGiven, check_system
 from dalembert.rank import CLOSED, RankPolicy, angular_velocities, rank_policy
 from dalembert.records import filled
@@ -94,7 +94,7 @@ def _plan(
     independent: Sequence[Given] | None,
     positions: Sequence[Given] | None,
     rows: RowChoice,
-) -> Plan:
+) -> LinearPlan:
     """The plan for the coordinates asked for, or for the best ones at a state."""
     if independent is not None and independent.__class__ is not list:
         independent = named_list(independent, "independent")
@@ -132,10 +132,10 @@ def _on_other_rows(
     u: np.ndarray,
     p: Parameters,
     given: Mapping[str, Any],
-    plan: Plan,
+    plan: LinearPlan,
     independent: Sequence[Given] | None,
     positions: Sequence[Given] | None,
-) -> tuple[Plan, Found]:
+) -> tuple[LinearPlan, Found]:
     """The plan on rows chosen at this state and its outputs, or an error that gives the reason."""
     rows = independent_rows(system, x, p) if system.rows.of else None
     if rows != plan.rows:
@@ -196,7 +196,7 @@ def _model(
     x: State,
     u: np.ndarray,
     p: Parameters,
-    plan: Plan,
+    plan: LinearPlan,
     found: Found,
     policy: RankPolicy,
     outputs: Sequence[GivenOutput] | None,
@@ -213,7 +213,7 @@ def _model(
 
 
 def _operating(
-    system: System, x: State, u: np.ndarray, p: Parameters, plan: Plan, found: Found, policy: RankPolicy
+    system: System, x: State, u: np.ndarray, p: Parameters, plan: LinearPlan, found: Found, policy: RankPolicy
 ) -> Operating:
     """The operating point of a model."""
     (_, _, _, _, Kq, Kv, Dv, _, _, vdot, multipliers, _), margin = found

@@ -24,7 +24,7 @@ class Records(NamedTuple):
     u: np.ndarray  # (N, inputs)
 
 
-class Motion:
+class SampledMotion:
     """A motion at its records, or at the times asked for; where a run knows more, at the Gauss points between them."""
 
     def __init__(self, system: System, run: Any, u: Any, times: Any) -> None:

@@ -37,8 +37,8 @@ class Remembered:
 
     def __init__(self, system: System):
         self.rows: RowChoice = None  # independent ones as last chosen; None: all
-        self.plans: dict[Any, Plan] = {}
-        self.by_names: dict[Any, Plan] = {}
+        self.plans: dict[Any, LinearPlan] = {}
+        self.by_names: dict[Any, LinearPlan] = {}
         self.closure = (
             system.custom_kernel(("closure",), ("q", "v", "p", "t"), closure, None, ("position", "velocity"))
             if system.rows.of
@@ -46,7 +46,7 @@ class Remembered:
         )
         self.policy = rank_policy(system)  # at the mechanism's own parameters
 
-    def known(self, independent: Any, positions: Any, rows: Any = ...) -> Plan | None:
+    def known(self, independent: Any, positions: Any, rows: Any = ...) -> LinearPlan | None:
         """The plan for coordinates that were asked for before, by the same names, on rows (default: as last chosen)."""
         if independent.__class__ is not list or (positions is not None and positions.__class__ is not list):
             return None
@@ -57,11 +57,11 @@ class Remembered:
 
     def plan(
         self, system: System, velocities: Sequence[Coordinate], more: Sequence[Coordinate], rows: RowChoice
-    ) -> Plan:
+    ) -> LinearPlan:
         """The plan for these coordinates and rows."""
         key = tuple(c.key for c in velocities), tuple(c.key for c in more), rows
         if key not in self.plans:
-            self.plans.setdefault(key, Plan(system, velocities, more, rows))
+            self.plans.setdefault(key, LinearPlan(system, velocities, more, rows))
         return self.plans[key]
 
 
@@ -74,7 +74,7 @@ def remembered(system: System) -> Remembered:
     return _known.setdefault(system, Remembered(system)) if found is None else found
 
 
-class Plan:
+class LinearPlan:
     """A linear model in given coordinates on given rows, to be evaluated at any state."""
 
     def __init__(self, system: System, velocities: Sequence[Coordinate], more: Sequence[Coordinate], rows: RowChoice):

@@ -14,7 +14,7 @@ import numpy as np
 
 from dalembert.errors import AssemblyError
 from dalembert.protocols import Parameters
-from dalembert.statics.balance import Balance
+from dalembert.statics.balance import StaticBalance
 from dalembert.statics.limits import Bounds
 from dalembert.system.state import State
 from dalembert.system.system import System
@@ -37,7 +37,7 @@ def rest_on_stops(
     let_go, load = 0, 0.0
     x = _placed(system, x, p, held, at_stop, place)
     for rounds in range(ROUNDS):
-        at = Balance(system, x, u, p, [*fixed, *at_stop])
+        at = StaticBalance(system, x, u, p, [*fixed, *at_stop])
         load = max(load, float(np.abs(at.load * at.reach).max(initial=0.0)))
         left = at.left
         step = _downhill(at, left)
@@ -62,12 +62,12 @@ def rest_on_stops(
     )
 
 
-def reduced_stiffness(at: Balance) -> np.ndarray:
+def reduced_stiffness(at: StaticBalance) -> np.ndarray:
     """(free, free) the change of the forces that are left with the motions that are free."""
     return at.free.T @ at.tangent(at.forces[: len(at.A)]) @ at.free
 
 
-def softest(at: Balance) -> tuple[float, np.ndarray]:
+def softest(at: StaticBalance) -> tuple[float, np.ndarray]:
     """The least stiffness as a part of the largest, −1 … 1, and the motion that it resists least, (nv,) of unit size.
 
     1 and no motion where nothing can move.
@@ -81,7 +81,7 @@ def softest(at: Balance) -> tuple[float, np.ndarray]:
     return float(values[0]) / stiffest, motion / np.abs(motion / at.reach).max()
 
 
-def _downhill(at: Balance, left: np.ndarray) -> np.ndarray:
+def _downhill(at: StaticBalance, left: np.ndarray) -> np.ndarray:
     """Newton's step with every stiffness taken as positive, (nv,)."""
     Z, K = at.free, reduced_stiffness(at)
     values, vectors = np.linalg.eigh(0.5 * (K + K.T))

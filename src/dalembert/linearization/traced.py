@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.charts.leaders import Coordinate
-from dalembert.linearization.frame import Frame, columns
+from dalembert.linearization.frame import CoordinateFrame, columns
 from dalembert.recursions.elimination import RowFactor
 from dalembert.recursions.sparse import Sparse
 from dalembert.symbols import where_less, zeros
@@ -51,10 +51,10 @@ def linear(s: Trace, positions: list[Coordinate], velocities: list[Coordinate]) 
         return np.concatenate([of(velocities, X), X[:m]])
 
     C, weights = np.concatenate([s.rows.A, e.coordinate_rows]), e.factor.tree.inverse
-    v = Frame(velocities, Sparse.of(of(velocities, C)), s.rows.sparse, weights)
+    v = CoordinateFrame(velocities, Sparse.of(of(velocities, C)), s.rows.sparse, weights)
     holonomic = [k for k, row in enumerate(s.rows.rows) if row.holonomic]
     same = len(holonomic) == m and positions == velocities
-    q = v if same else Frame(positions, Sparse.of(of(positions, C)), s.rows.only(holonomic).sparse, weights)
+    q = v if same else CoordinateFrame(positions, Sparse.of(of(positions, C)), s.rows.only(holonomic).sparse, weights)
     Kq, Kv = q.K, v.K
     Dv = columns(v.dependent, -(all_rows(speeds.q) @ Kq), e.nv)  # (1)
     Kt = columns(q.dependent, -np.concatenate([of(positions, e.local.b), e.local.b[:m][holonomic]]), e.nv)
@@ -99,7 +99,7 @@ def _chosen(velocities: list[Coordinate], by: np.ndarray, functions: np.ndarray)
     return np.array([next(others) if c.index is None else by[c.index] for c in velocities], dtype=object)
 
 
-def _reduced(e: EquationDerivatives, v: Frame, MK: np.ndarray, right: np.ndarray) -> np.ndarray:
+def _reduced(e: EquationDerivatives, v: CoordinateFrame, MK: np.ndarray, right: np.ndarray) -> np.ndarray:
     """(Kᵀ M K)⁻¹ right; the tree's own factor where every velocity is chosen."""
     if not v.rest:
         turned, _ = e.factor.columns(v.K @ right, zeros(e.factor.m, right.shape[1]))

@@ -17,7 +17,7 @@ from dalembert.linearization.large import LargeModel
 from dalembert.linearization.linearize import linearize
 from dalembert.linearization.magnus import exponents
 from dalembert.linearization.model import LinearModel
-from dalembert.linearization.motion import Motion, Records
+from dalembert.linearization.motion import Records, SampledMotion
 from dalembert.linearization.operating import Operating
 from dalembert.linearization.plan import in_motions, linear_kernel
 from dalembert.linearization.structure import eigenvalue_columns
@@ -168,7 +168,7 @@ def linearize_along(
     ((4, 4), True)
     """
     check_system(system)
-    motion = Motion(system, run, u, times)
+    motion = SampledMotion(system, run, u, times)
     p = np.array(motion.parameters(p))  # its own: a caller's array may change
     first = linearize(system, motion.state(0), u=motion.records.u[0], p=p, independent=independent, positions=positions)
     A, B, rate = _models(system, p, first, motion.records)

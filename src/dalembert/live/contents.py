@@ -12,7 +12,7 @@ from dalembert.linearization.equilibrium import equilibrium
 from dalembert.linearization.linearize import linearize
 from dalembert.linearization.model import LinearModel
 from dalembert.rank import rank_policy
-from dalembert.simulation.layout import Layout
+from dalembert.simulation.layout import RunLayout
 from dalembert.simulation.simulate import simulate
 from dalembert.simulation.state_units import plain_rates, state_units
 from dalembert.system.state import State
@@ -35,7 +35,7 @@ def reach(system: System, state: State, p: np.ndarray, u: np.ndarray) -> np.ndar
     return run.q if len(run.t) and np.isfinite(run.q).all() else state.q[None]
 
 
-def coordinates(system: System, layout: Layout, state: State, p: np.ndarray) -> list[dict[str, Any]]:
+def coordinates(system: System, layout: RunLayout, state: State, p: np.ndarray) -> list[dict[str, Any]]:
     """Every coordinate whose rate is a velocity: names, places, units, range of its slider, whether it leads."""
     out, length, names = [], layout.policy.length, system.v_names
     plain, leading = plain_rates(system), leaders(system, layout, state, p)
@@ -56,7 +56,7 @@ def coordinates(system: System, layout: Layout, state: State, p: np.ndarray) -> 
     return out
 
 
-def leaders(system: System, layout: Layout, state: State, p: np.ndarray) -> list[int]:
+def leaders(system: System, layout: RunLayout, state: State, p: np.ndarray) -> list[int]:
     """Velocities that move independently of each other, as many as positions have freedom.
 
     Those that an input drives come first, then earlier ones.
@@ -117,7 +117,7 @@ def weight(system: System, state: State, p: np.ndarray) -> float:
     return float(f"{found:.1g}") if found > 1e-9 else 1.0
 
 
-def modes(system: System, layout: Layout, state: State, p: np.ndarray, u: np.ndarray, rank: int) -> dict[str, Any]:
+def modes(system: System, layout: RunLayout, state: State, p: np.ndarray, u: np.ndarray, rank: int) -> dict[str, Any]:
     """Modes of the linear model at an equilibrium near a state, or at the state itself, at rest.
 
     rank: of the constraints near the state; an equilibrium with another mobility lies on another branch and is no

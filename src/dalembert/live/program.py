@@ -24,7 +24,7 @@ from dalembert.native.bound import NOTHING, Bound
 from dalembert.native.image import Image
 from dalembert.native.struct import Float, Struct
 from dalembert.outcome import Outcome
-from dalembert.simulation.layout import Layout
+from dalembert.simulation.layout import RunLayout
 from dalembert.simulation.run.context import lay_out
 from dalembert.simulation.run.segment import Segment
 from dalembert.simulation.run.stepper import Stepper
@@ -47,7 +47,7 @@ _DEFAULTS = ("dop853", 1e-9, 1e-10, None, np.inf, "projection", "auto", "continu
 
 
 @dataclass(frozen=True)
-class Program:
+class WasmProgram:
     """A WebAssembly module, and the map of its memory as plain data."""
 
     code: bytes
@@ -87,7 +87,7 @@ class Parts:
         self.system, self.p, self.u = system, p, u
         choices = make_choices(*_DEFAULTS)
         span = make_span(system, state, 1.0, None, u)
-        self.layout = Layout(make_setup(system, choices, span, p))
+        self.layout = RunLayout(make_setup(system, choices, span, p))
         ctx = lay_out(Segment(self.layout, span))
         begin(ctx)
         self.run, self.rows, self.state = ctx.record, ctx.rows, ctx.state()
@@ -102,7 +102,7 @@ class Parts:
             "sigma": make_problem(system.nv, len(system.rows.of), safety=np.inf),
         }
 
-    def program(self) -> Program:
+    def program(self) -> WasmProgram:
         """The module and its map."""
         functions = _Functions()
         image = Image(START, functions.place)
@@ -111,7 +111,7 @@ class Parts:
         map_ = self.placed(image)
         blocks = [(at, bytes(block)) for at, block in image.blocks]
         code = wasm_module(functions.found, Memory(blocks, image.end), START)
-        return Program(code, {**map_, "functions": list(functions.found), "image": [START, image.end]})
+        return WasmProgram(code, {**map_, "functions": list(functions.found), "image": [START, image.end]})
 
     # --- functions of the page ------------------------------------------------------------------------------------
 

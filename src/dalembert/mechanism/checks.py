@@ -10,12 +10,12 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.errors import DescriptionError, UnknownName, unknown
-from dalembert.mechanism.constraints import Constraint, Loop
+from dalembert.mechanism.constraints import Constraint, LoopJoint
 from dalembert.mechanism.constraints.expression import Expressions
 from dalembert.mechanism.forces import Potential
 from dalembert.mechanism.forces.force import evaluate
 from dalembert.mechanism.joints import Joint, Universal
-from dalembert.mechanism.layout import Layout
+from dalembert.mechanism.layout import TreeLayout
 from dalembert.mechanism.local import LocalState
 from dalembert.mechanism.values import Defaults, is_exact_zero
 from dalembert.recursions.articulated_body import joint_inertias
@@ -57,7 +57,7 @@ def check_joint(joint: Any, what: str, defaults: Defaults) -> None:
 
 def no_joint(kind: str, name: str, known: Iterable[str], constraints: Iterable[Constraint], where: str) -> UnknownName:
     """The error for a joint or coordinate that the tree does not have; a cut joint is told apart."""
-    cut = [c.name for c in constraints if isinstance(c, Loop)]
+    cut = [c.name for c in constraints if isinstance(c, LoopJoint)]
     if isinstance(name, str) and (name in cut or name.partition(".")[0] in cut):
         return UnknownName(
             f"{where} asks for {kind} '{name}', but that joint closes a loop: it is not part of the tree and has no "
@@ -79,7 +79,7 @@ def check_armature(joint: Joint, armature: np.ndarray, what: str) -> None:
         raise DescriptionError(f"{what} differs from axis to axis; a spherical joint takes one number for all three.")
 
 
-def check_masses(layout: Layout, defaults: Defaults) -> None:
+def check_masses(layout: TreeLayout, defaults: Defaults) -> None:
     """Refuse a mechanism whose mass matrix is singular wherever it stands, naming the coordinates that move no mass.
 
     M is positive definite exactly when every D_i = S_iᵀ A_i S_i of the articulated-body recursion is. A link with mass
@@ -105,7 +105,7 @@ def check_masses(layout: Layout, defaults: Defaults) -> None:
         )
 
 
-def solid(layout: Layout, defaults: Defaults, numeric: Tree | None = None) -> bool:
+def solid(layout: TreeLayout, defaults: Defaults, numeric: Tree | None = None) -> bool:
     """Whether no motion anywhere moves no mass, because each link by itself resists its joint.
 
     Of the joints that move, the first from the ground moves its link as if it were alone. Links with mass and a
@@ -142,7 +142,7 @@ def has_numbers(inertia: RigidInertia) -> bool:
     return all_numbers(array([inertia.m, *inertia.h, *inertia.J.ravel()]))
 
 
-def check_laws(layout: Layout, mechanism: Mechanism) -> None:
+def check_laws(layout: TreeLayout, mechanism: Mechanism) -> None:
     """Refuse what a user wrote as a function or expression where it gives NaN, the wrong shape, or an unknown symbol.
 
     Each is evaluated once, on links that stand alone, so that its formula is no longer than what was written.

@@ -13,7 +13,7 @@ from dalembert.mechanism.body import Frame
 from dalembert.mechanism.constraints import (
     Constraint,
     Expressions,
-    Loop,
+    LoopJoint,
     PointOn,
     Rod,
     coordinate_driver,
@@ -61,7 +61,7 @@ class Constrainable(Elements):
                 f"{what} is closed by a screw of pitch 0, which has no thread; use da.Revolute({joint.axis!r})."
             )
         one, other = self._two(self._drawn(a, at, what), self._drawn(b, at, what), what)
-        self._constrain(Loop(name, joint, one, other))
+        self._constrain(LoopJoint(name, joint, one, other))
 
     def add_rod(self, name: str, a: Any, b: Any, *, length: Any = None, at: Any = None) -> None:
         """Keep a and b (origins of frames) at the distance `length` (m) by a massless rod with ball ends.

@@ -31,7 +31,7 @@ class _Foreign(Exception):
     """Something whose meaning is not in its bytes."""
 
 
-class _Writer(pickle.Pickler):
+class _DigestWriter(pickle.Pickler):
     """Python asks it about everything but plain numbers, texts and containers, of which descriptions have most."""
 
     def __init__(self, file: Any):
@@ -65,7 +65,7 @@ class _Writer(pickle.Pickler):
 def description_digest(m: Mechanism) -> str | None:
     """Hexadecimal digest of all that the equations of a mechanism depend on; None where there is none."""
     file = io.BytesIO()
-    writer = _Writer(file)
+    writer = _DigestWriter(file)
     symbols = {**m.parameters.symbols, **m.inputs}
     try:
         writer.dump({part: getattr(m, part) for part in OF_MOTION})

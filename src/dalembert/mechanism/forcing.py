@@ -11,7 +11,7 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.errors import DescriptionError, unknown
-from dalembert.mechanism.constraints import Loop
+from dalembert.mechanism.constraints import LoopJoint
 from dalembert.mechanism.curves import Curve, law_of
 from dalembert.mechanism.elements import Elements
 from dalembert.mechanism.forces import (
@@ -201,8 +201,8 @@ class Forceable(Elements):
         what = f"spring '{name}'"
         checks.name(loop, f"the loop of {what}", error=DescriptionError)
         cut = self.constraints.get(loop)
-        if not isinstance(cut, Loop):
-            raise unknown("loop", loop, [n for n, c in self.constraints.items() if isinstance(c, Loop)], what)
+        if not isinstance(cut, LoopJoint):
+            raise unknown("loop", loop, [n for n, c in self.constraints.items() if isinstance(c, LoopJoint)], what)
         nv, given = cut.joint.nv, self.parameters
         if cut.joint.nq != nv or not nv:
             raise DescriptionError(

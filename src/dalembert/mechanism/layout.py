@@ -28,7 +28,7 @@ def _clean(T: Transform) -> Transform:
     return Transform(snap(T.R, scale=1.0), snap(T.p))
 
 
-class Layout:
+class TreeLayout:
     """The tree of a mechanism and the places of its names."""
 
     def __init__(self, mechanism: Mechanism, lump: bool = True):
@@ -78,9 +78,9 @@ class Layout:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """By the mechanism: a system and its states that are pickled together share one layout on arrival."""
-        return Layout, (self.mechanism, self.lump)
+        return TreeLayout, (self.mechanism, self.lump)
 
-    def same(self, other: Layout) -> bool:
+    def same(self, other: TreeLayout) -> bool:
         """Whether states of the other layout are states of this one: equal descriptions of bodies and joints."""
         return self is other or self.fingerprint == other.fingerprint
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 
-from dalembert.mechanism.layout import Layout
+from dalembert.mechanism.layout import TreeLayout
 from dalembert.mechanism.traced import TracedState
 from dalembert.recursions.tree import ROOT, Link, Moving, Tree
 from dalembert.spatial import RigidInertia, Transform, skew
@@ -48,7 +48,7 @@ class LocalMoving(Moving):
 class LocalState(TracedState):
     """The traced state of links that stand alone. `z` and `w` are its symbols."""
 
-    def __init__(self, layout: Layout, t: object):
+    def __init__(self, layout: TreeLayout, t: object):
         tree, pose = layout.tree, Pose()
         n, nothing = len(tree), (Transform.identity(), RigidInertia.zero(), zeros(6))
         posed = [

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from dalembert.mechanism.mechanism import Mechanism
 
 
-class Part:
+class MergedPart:
     """Names, symbols and bodies of a merged mechanism, mapped to those of the mechanism it became part of."""
 
     def __init__(self, prefix: str, mount: Frame, old: list[ca.SX], new: list[ca.SX], mirror: str | None = None):
@@ -95,7 +95,7 @@ class Part:
 class PartLaw:
     """A function of the state, or of time, that was written for a part alone."""
 
-    def __init__(self, law: Any, part: Part):
+    def __init__(self, law: Any, part: MergedPart):
         self.law, self.part = law, part
 
     def __call__(self, x: Any) -> Any:
@@ -106,7 +106,7 @@ class PartLaw:
 class PartState(UserState):
     """A state of the whole as a function written for the part sees it, by the names of the part."""
 
-    def __init__(self, whole: UserState, part: Part):
+    def __init__(self, whole: UserState, part: MergedPart):
         self._whole, self._part, self.t = whole, part, whole.t
 
     def once(self, key: Any, make: Any) -> Any:
@@ -166,7 +166,7 @@ class Merging:
             new.append(m.add_input(prefix + name, u.numel()))
         known = [*m.borrowed, *m.parameters.symbols.values(), *m.inputs.values()]
         m.borrowed = (*m.borrowed, *(x for x in (*other.borrowed, *old) if not any(x is y for y in known)))
-        self.part = Part(prefix, mount, old, new, mirror)
+        self.part = MergedPart(prefix, mount, old, new, mirror)
 
     def _parameters(self, given: Mapping[str, Any]) -> dict[str, ca.SX]:
         out = {}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.errors import DescriptionError
-from dalembert.mechanism.constraints import Expressions, Loop, Rod
+from dalembert.mechanism.constraints import Expressions, LoopJoint, Rod
 from dalembert.mechanism.contacts import Rope, SphereOnPlane, SphereOnSphere
 from dalembert.mechanism.forces import Actuator, CutJointSpring, JointForce, KinematicInput, Servo, Spring
 from dalembert.mechanism.joints import Fixed, Joint, Prismatic, Revolute, Screw, Spherical, Universal
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dalembert.mechanism.mechanism import Mechanism
 
 JOINTS = (Fixed, Revolute, Prismatic, Screw, Universal, Spherical)
-ELEMENTS = (Spring, Actuator, Servo, KinematicInput, JointForce, CutJointSpring, Loop, Rod, Rope, SphereOnSphere)
+ELEMENTS = (Spring, Actuator, Servo, KinematicInput, JointForce, CutJointSpring, LoopJoint, Rod, Rope, SphereOnSphere)
 TIES = ("coupling", "driver")  # of coordinates, which are the same in the image
 
 
@@ -61,6 +61,6 @@ def check_mirrored(m: Mechanism, axis: str) -> None:
     for x in elements:
         tie = isinstance(x, Expressions) and x.kind in TIES
         floor = isinstance(x, SphereOnPlane) and axis != "z"
-        loop = isinstance(x, Loop) and not isinstance(x.joint, JOINTS)
+        loop = isinstance(x, LoopJoint) and not isinstance(x.joint, JOINTS)
         if loop or not (tie or floor or isinstance(x, ELEMENTS)):
             raise DescriptionError(f"{x.kind} '{x.name}' cannot be mirrored; add it after merging, on each side.")

@@ -70,7 +70,7 @@ def _writer(file: Any) -> Any:
     return type("Writer", (Numbered, pickler()), {})(file)
 
 
-class _Reader(pickle.Unpickler):
+class _Unpickler(pickle.Unpickler):
     def __init__(self, file: Any, expressions: list[ca.SX], parameters: Defaults):
         super().__init__(file)
         self.expressions, self.parameters = expressions, parameters
@@ -104,7 +104,7 @@ def restored(
     expressions = ca.Function.deserialize(serialized).call([*symbols.values(), *given.values(), *lent])
     m = kind.__new__(kind)
     m.parameters, m.inputs, m.borrowed = Defaults(symbols, dict(values)), given, lent
-    vars(m).update(_Reader(io.BytesIO(data), expressions, m.parameters).load())
+    vars(m).update(_Unpickler(io.BytesIO(data), expressions, m.parameters).load())
     m.parameters.points = m.points
     return m
 

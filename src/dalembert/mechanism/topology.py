@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from dalembert.errors import DescriptionError
 from dalembert.mechanism.body import Body
-from dalembert.mechanism.constraints import Constraint, Loop
+from dalembert.mechanism.constraints import Constraint, LoopJoint
 from dalembert.mechanism.constraints.expression import Expressions
 from dalembert.mechanism.forces import CutJointSpring
 from dalembert.mechanism.joints import Fixed
@@ -46,7 +46,7 @@ def with_tree(m: Mechanism) -> Mechanism:
     out.joints = {name: tree[name] for name in m.joints if name in tree}
     cut = {name: a for name, a in m.joints.items() if name not in tree}
     _check_cut(cut, needed, m)
-    loops = {name: Loop(name, a.joint, a.parent, a.child) for name, a in cut.items()}
+    loops = {name: LoopJoint(name, a.joint, a.parent, a.child) for name, a in cut.items()}
     out.constraints = {**loops, **m.constraints}
     for name, a in cut.items():
         if not all(is_exact_zero(x) for x in (*a.stiffness, *a.damping)):

@@ -12,7 +12,7 @@ import numpy as np
 from dalembert import checks
 from dalembert.errors import DalembertError, DescriptionError, unknown
 from dalembert.mechanism.body import Frame
-from dalembert.mechanism.layout import Layout
+from dalembert.mechanism.layout import TreeLayout
 from dalembert.recursions import kinematics
 from dalembert.recursions.tree import ROOT, Moving
 from dalembert.spatial import AdInverse, Transform
@@ -22,7 +22,7 @@ from dalembert.symbols import array, to_sx, zeros
 class TracedState:
     """Coordinates, velocities, frames and time as traced numbers."""
 
-    def __init__(self, layout: Layout, at: Moving, t: Any):
+    def __init__(self, layout: TreeLayout, at: Moving, t: Any):
         self.layout, self.at, self.t = layout, at, t
 
     def q(self, joint: str) -> np.ndarray:

@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from queue import SimpleQueue
 
-from dalembert.compiler.build import Progress
+from dalembert.compiler.build import CompileProgress
 from dalembert.errors import CompileError
 from dalembert.native.library import ENTRIES, SHIPPED, shipped, source
 from dalembert.sources import PACKAGE
@@ -71,7 +71,7 @@ def main() -> None:
     SHIPPED.mkdir(exist_ok=True)
     manifest = SHIPPED / "manifest.json"
     manifest.unlink(missing_ok=True)
-    with Progress("native functions", len(stale), at_once=True) as progress:
+    with CompileProgress("native functions", len(stale), at_once=True) as progress:
         for count, _ in enumerate(translate(groups.values(), str(SHIPPED)), 1):
             progress(count)
     for path in SHIPPED.glob("*.bc"):

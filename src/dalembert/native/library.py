@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from dalembert.compiler import cache as disk
-from dalembert.compiler.build import SIGNATURE, Progress
+from dalembert.compiler.build import SIGNATURE, CompileProgress
 from dalembert.forks import held_over_forks, undisturbed
 from dalembert.native.struct import Struct
 from dalembert.sources import digest_of
@@ -95,8 +95,8 @@ def _load(name: str) -> Any:
     if entry is None:
         code = shipped(name)
         what = f"machine code of '{name}'" if code else f"compiling '{name}', once on this machine"
-        with Progress(what, 1, at_once=code is None):
-            entry = disk.Entry({}, compile_modules([code or bitcode(name)]))
+        with CompileProgress(what, 1, at_once=code is None):
+            entry = disk.CacheEntry({}, compile_modules([code or bitcode(name)]))
         disk.write(key, entry.facts, entry.objects)
     return Library(entry.objects, SYMBOL)
 

@@ -13,7 +13,7 @@ from numba.core.imputils import lower_getattr_generic, lower_setattr_generic
 from numba.core.typing.templates import AttributeTemplate, infer_getattr
 from numba.extending import intrinsic
 
-from dalembert.native.struct import Doubles, Embedded, Field, Float, Ints, Opaque, Part, Struct
+from dalembert.native.struct import Doubles, Embedded, Float, Ints, Opaque, Struct, StructField, StructPart
 
 BYTES = ir.IntType(8).as_pointer()
 WORD, DOUBLE = ir.IntType(64), ir.DoubleType()
@@ -34,12 +34,12 @@ class _Pointer(models.PrimitiveModel):
         super().__init__(manager, kind, BYTES)
 
 
-def _type(field: Field) -> Any:
+def _type(field: StructField) -> Any:
     if isinstance(field, Opaque):
         return types.int64
     if isinstance(field, Embedded):
         return StructType(field.kind)
-    if isinstance(field, Part):
+    if isinstance(field, StructPart):
         return StructType(field.kind())
     if isinstance(field, Doubles):
         item = types.int64 if isinstance(field, Ints) else types.float64
@@ -74,7 +74,7 @@ def _get(context: Any, builder: Any, kind: Any, pointer: Any, name: str) -> Any:
     if isinstance(field, Float):
         return builder.load(_place(builder, kind, pointer, name, DOUBLE))
     word = builder.load(_place(builder, kind, pointer, name, WORD))
-    if isinstance(field, Part) and not isinstance(field, Opaque):
+    if isinstance(field, StructPart) and not isinstance(field, Opaque):
         return builder.inttoptr(word, BYTES)
     if not isinstance(field, Doubles):
         return word
@@ -126,7 +126,7 @@ def _set(context: Any, builder: Any, signature: Any, args: Any, name: str) -> No
             word = builder.load(builder.bitcast(builder.gep(args[1], [WORD(at)]), WORD.as_pointer()))
             builder.store(word, builder.bitcast(builder.gep(there, [WORD(at)]), WORD.as_pointer()))
         return
-    if isinstance(field, (Doubles, Part)):
+    if isinstance(field, (Doubles, StructPart)):
         raise NotImplementedError(f"native code sets numbers only; {kind}.{name} is an array or a struct")
     item = DOUBLE if isinstance(field, Float) else WORD
     builder.store(args[1], _place(builder, kind, args[0], name, item))

@@ -35,7 +35,7 @@ S = TypeVar("S", bound="Struct")
 LINE = 8  # numbers in a line of the processor's cache
 
 
-class Field:
+class StructField:
     """A field of a struct; a subclass says what Python sees of it."""
 
     name: str
@@ -53,17 +53,17 @@ class Field:
         def __set__(self, struct: Any, value: Any) -> None: ...
 
 
-class Int(Field):
+class Int(StructField):
     """A whole number."""
 
 
-class Float(Field):
+class Float(StructField):
     """A double."""
 
     ctype = ctypes.c_double
 
 
-class Embedded(Field):
+class Embedded(StructField):
     """Another struct inside this one: numbers only, so that it is copied as bytes.
 
     In Python it is an attribute of each struct, which is not replaced: its fields are set, or all of them by `store`.
@@ -80,7 +80,7 @@ class Embedded(Field):
         return f"at_{self.name}"
 
 
-class Held(Field):
+class Held(StructField):
     """Something that the struct has by its address, and that it keeps alive."""
 
     @cached_property
@@ -126,14 +126,14 @@ class Ints(Doubles):
     dtype = np.int64
 
 
-class Part(Held):
+class StructPart(Held):
     """Another struct, by its address. `kind` returns the class, so that a struct may name one declared later."""
 
     def __init__(self, kind: Callable[[], type[Struct]]) -> None:
         self.kind = kind
 
 
-class Opaque(Part):
+class Opaque(StructPart):
     """Another struct, or an array of doubles, by its address: native code sees a number and casts it."""
 
     def __init__(self) -> None:
@@ -144,7 +144,7 @@ class _Declared(Structures):
     """Makes a ctypes structure of the fields in a class's body."""
 
     def __new__(meta, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> Any:
-        fields = {k: f for k, f in body.items() if isinstance(f, Field)}
+        fields = {k: f for k, f in body.items() if isinstance(f, StructField)}
         for k, f in fields.items():
             f.name = k
             if isinstance(f, Held):
@@ -164,7 +164,7 @@ class _Declared(Structures):
 class Struct(ctypes.Structure, metaclass=_Declared):
     """A record in memory that Python and native code share; see the head of this file."""
 
-    fields: ClassVar[dict[str, Field]]
+    fields: ClassVar[dict[str, StructField]]
     arrays: ClassVar[tuple[Doubles, ...]]
     embedded: ClassVar[tuple[Embedded, ...]]
 
@@ -230,9 +230,9 @@ class Struct(ctypes.Structure, metaclass=_Declared):
             setattr(self, name, np.zeros(field.sides(self), field.dtype))
 
     @classmethod
-    def members(cls) -> dict[str, tuple[int, Field]]:
+    def members(cls) -> dict[str, tuple[int, StructField]]:
         """{path: (offset in bytes, field)} of all numbers and addresses, those of embedded structs included."""
-        out: dict[str, tuple[int, Field]] = {}
+        out: dict[str, tuple[int, StructField]] = {}
         for name, field in cls.fields.items():
             at = getattr(cls, field.place).offset
             if isinstance(field, Embedded):

@@ -61,17 +61,17 @@ class MotionDerivatives:
         self.S_moved.append(moved)
 
     @cached_property
-    def _columns(self) -> dict[int, Columns]:
+    def _columns(self) -> dict[int, MotionColumns]:
         return {}
 
-    def columns(self, i: int) -> Columns:
+    def columns(self, i: int) -> MotionColumns:
         """The terms of (4) and (5) at link i."""
         if i not in self._columns:
-            self._columns[i] = Columns(self, i)
+            self._columns[i] = MotionColumns(self, i)
         return self._columns[i]
 
 
-class Columns:
+class MotionColumns:
     """X_ij S_j, X_ij D_j, X_ij F_j and X_ij G_j at link i, (6, nv) each, exact zeros where j does not carry i."""
 
     def __init__(self, of: MotionDerivatives, i: int):

@@ -7,7 +7,7 @@ products (`recursions.pairs`).
 from __future__ import annotations
 
 from dalembert.native.bound import Bound
-from dalembert.native.struct import Doubles, Int, Ints, Part, Struct
+from dalembert.native.struct import Doubles, Int, Ints, Struct, StructPart
 from dalembert.recursions.pairs import TreePairs
 
 
@@ -17,14 +17,14 @@ class TreeSlope(Struct):
     nq = Int()
     nv = Int()
     given = Int()  # numbers of x
-    ode = Part(lambda: Bound)  # q̇ and v̇
+    ode = StructPart(lambda: Bound)  # q̇ and v̇
     ode_places = Ints("given")  # of each number of x in its inputs, or −1
-    columns = Part(lambda: Bound)  # of `long_chain_columns`
+    columns = StructPart(lambda: Bound)  # of `long_chain_columns`
     column_places = Ints("given")
     vdot = Int()  # place of v̇ in the inputs of the columns
     forced = Int()  # place of the slopes of described forces among their outputs, or −1
-    tree = Part(lambda: TreePairs)
-    rates = Part(lambda: Bound)
+    tree = StructPart(lambda: TreePairs)
+    rates = StructPart(lambda: Bound)
     upper = Int()
     lower = Int()
     upper_places = Ints("upper", "2")

@@ -45,7 +45,7 @@ class Control(NamedTuple):
     value: Callable[[Trace], np.ndarray]  # (nu,)
 
 
-class Equations:
+class SensitivityEquations:
     """The equations of a system on some rows, with their derivatives, at N states given as arrays."""
 
     def __init__(

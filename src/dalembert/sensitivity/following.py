@@ -15,7 +15,7 @@ from dalembert.errors import ArgumentError, unknown
 from dalembert.linearization.coordinates import best_choice
 from dalembert.protocols import Parameters
 from dalembert.rank import earliest_independent
-from dalembert.sensitivity.equations import Equations
+from dalembert.sensitivity.equations import SensitivityEquations
 from dalembert.system.state import State
 from dalembert.system.system import System
 
@@ -37,7 +37,7 @@ def held_names(system: System, held: Any) -> list[int] | str | None:
 
 
 def following(
-    eq: Equations, states: Sequence[State], known: dict[str, Any], held: Any
+    eq: SensitivityEquations, states: Sequence[State], known: dict[str, Any], held: Any
 ) -> tuple[np.ndarray, np.ndarray]:
     """∂q (as δ) and ∂v, (N, nv, m) each, of states with known u, p, …; held: as `held_names` gives it."""
     system, nv = eq.system, eq.system.nv
@@ -61,7 +61,7 @@ def following(
     return dq, dv
 
 
-def _by_default(eq: Equations, x: State, p: np.ndarray, needed: bool) -> list[int] | None:
+def _by_default(eq: SensitivityEquations, x: State, p: np.ndarray, needed: bool) -> list[int] | None:
     """Coordinates held by default: all of a tree, none of a fully driven mechanism.
 
     None where the loops do not change: the state stays.
@@ -85,7 +85,7 @@ def _independent(system: System, x: State, p: Parameters) -> list[int]:
     return best_choice(system, p, system.constraint_matrix(x, p=p)[h], system.mass_matrix(x, p=p), h)
 
 
-def _wanted(eq: Equations, held: list[int]) -> np.ndarray:
+def _wanted(eq: SensitivityEquations, held: list[int]) -> np.ndarray:
     """(2, held, m): how held positions and rates themselves change with the targets "held:…"."""
     out = np.zeros((2, len(held), len(eq.targets.names)))
     names = [eq.system.v_names[k] for k in held]
@@ -116,7 +116,7 @@ def _length(A: np.ndarray) -> np.ndarray:
 
 
 def _at_rest(
-    eq: Equations, states: Sequence[State], known: dict[str, Any], rows: np.ndarray, phi: np.ndarray
+    eq: SensitivityEquations, states: Sequence[State], known: dict[str, Any], rows: np.ndarray, phi: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """(2)."""
     system, nv = eq.system, eq.system.nv

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import ArgumentError, DalembertError
-from dalembert.sensitivity.equations import Equations
+from dalembert.sensitivity.equations import SensitivityEquations
 from dalembert.sensitivity.quantities import Quantity, check_determinate, values
 from dalembert.simulation.callbacks import expression, is_numba
 from dalembert.simulation.hybrid.phase_system import PhaseSystem
@@ -20,7 +20,7 @@ from dalembert.simulation.results.run import Run, continuation
 TOUCHED = 1e-9  # of the terms of ġ: a guard whose rate is no more is touched, not crossed
 
 
-class OfState:
+class GuardOfState:
     """g(t, state) as a function of the state; equal for equal g."""
 
     def __init__(self, g: Any):
@@ -38,13 +38,15 @@ class OfState:
             ) from error
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, OfState) and other.g is self.g
+        return isinstance(other, GuardOfState) and other.g is self.g
 
     def __hash__(self) -> int:
         return hash(self.g)
 
 
-def moving_end(eq: Equations, run: Run, known: Mapping[str, Any], rates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def moving_end(
+    eq: SensitivityEquations, run: Run, known: Mapping[str, Any], rates: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """w (n,) and w_θ (m,) with δτ = −(w δx + w_θ) of the event that ended a run. known, rates: the end, and ẋ there."""
     guard, t = _guard(run), float(run.t[-1])
     check_determinate(run.system, run.state(-1), run.u[-1] if run.u.shape[1] else None, run.p, [guard])
@@ -73,7 +75,7 @@ def _guard(run: Run) -> Quantity:
         g = event.g.f if isinstance(event.g, expression) else event.g
         if is_numba(g):
             raise ArgumentError(f"event '{name}' is a Numba function; needed: a da.expression.")
-        return Quantity(f"event '{name}'", "function", OfState(g))
+        return Quantity(f"event '{name}'", "function", GuardOfState(g))
     raise ArgumentError("the event that ended the run is not known.")
 
 

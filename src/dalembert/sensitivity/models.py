@@ -17,7 +17,7 @@ from dalembert import checks
 from dalembert.errors import ArgumentError
 from dalembert.linearization.model import LinearModel
 from dalembert.linearization.traced import linear
-from dalembert.sensitivity.equations import Equations, checked
+from dalembert.sensitivity.equations import SensitivityEquations, checked
 from dalembert.sensitivity.following import following, held_names
 from dalembert.sensitivity.result import Sensitivities
 from dalembert.sensitivity.targets import Targets
@@ -36,7 +36,7 @@ def of_model(model: LinearModel, of: Any, wrt: Any, held: Any) -> Sensitivities:
     if any(c.index is None for c in op.coordinates):
         raise ArgumentError("sensitivities of a model need coordinates of tree joints; see independent= of linearize.")
     targets = Targets.of(op.system, wrt)
-    eq = Equations(op.system, op.rows, targets)
+    eq = SensitivityEquations(op.system, op.rows, targets)
     x, p = op.state, op.system.parameter_vector(op.p)
     known = eq.known(x.q[None], x.v[None], np.array([x.t]), op.u[None], p)
     own = [c.index for c in op.coordinates] if held is None else held_names(op.system, held)
@@ -101,7 +101,9 @@ def _check_single(values: np.ndarray, k: int, name: str) -> None:
         )
 
 
-def _slopes(model: LinearModel, eq: Equations, known: Any, dq: np.ndarray, dv: np.ndarray) -> list[np.ndarray]:
+def _slopes(
+    model: LinearModel, eq: SensitivityEquations, known: Any, dq: np.ndarray, dv: np.ndarray
+) -> list[np.ndarray]:
     """∂A of each target, in the states that the model has."""
     op, targets, system = model.operating, eq.targets, eq.system
     q, v = list(op.coordinates), list(op.speeds)

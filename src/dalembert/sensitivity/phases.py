@@ -23,11 +23,11 @@ import numpy as np
 from dalembert.errors import ArgumentError
 from dalembert.rank import earliest_independent
 from dalembert.recursions.elimination import Elimination, TreeFactor
-from dalembert.sensitivity.equations import Equations, checked, tangent_jacobian
+from dalembert.sensitivity.equations import SensitivityEquations, checked, tangent_jacobian
 from dalembert.sensitivity.guards import moving_end
 from dalembert.sensitivity.quantities import Quantity, quantities, values
 from dalembert.sensitivity.result import Sensitivities
-from dalembert.sensitivity.runs import Motion, check_run, times_of
+from dalembert.sensitivity.runs import RunDerivatives, check_run, times_of
 from dalembert.sensitivity.targets import Targets
 from dalembert.simulation.hybrid.phase_system import PhaseSystem
 from dalembert.simulation.hybrid.switch import Switched
@@ -61,7 +61,7 @@ def of_phases(run: Run, of: Any, wrt: Any, held: Any, at: Any, method: str) -> S
         check_run(phase)
         last = k == len(phases) - 1
         here = quantities(phase.system, of) if at is not None else asked if last else sums
-        motion = Motion(phase, Targets.of(phase.system, wrt), here, held, S)
+        motion = RunDerivatives(phase, Targets.of(phase.system, wrt), here, held, S)
         inside = times[(times >= phase.t[0]) & ((times < phase.t[-1]) | last)]
         passed = motion.passed(inside)
         if len(inside):
@@ -80,7 +80,7 @@ def of_phases(run: Run, of: Any, wrt: Any, held: Any, at: Any, method: str) -> S
 class Change:
     """What the end of a phase, in a `motion`, does to the columns `before` (n, m); `after` begins the next phase."""
 
-    def __init__(self, run: Run, motion: Motion, following: Run, wrt: Any, before: np.ndarray):
+    def __init__(self, run: Run, motion: RunDerivatives, following: Run, wrt: Any, before: np.ndarray):
         self.motion, self.phase, self.following, self.wrt = motion, motion.run, following, wrt
         self.t = float(self.phase.t[-1])
         happened = [s for s in run.switches if s.t == self.t]
@@ -102,7 +102,7 @@ class Change:
         """(k, m) what the shift of the time does to integrals."""
         if not sums:
             return np.zeros((0, self.motion.m))
-        other = Motion(self.following, Targets.of(self.following.system, self.wrt), [], None, self.after)
+        other = RunDerivatives(self.following, Targets.of(self.following.system, self.wrt), [], None, self.after)
         first = other._known(self.following.q[:1], self.following.v[:1], self.following.t[:1])
         jump = values(self.motion.eq, sums, self.known).value[0] - values(other.eq, sums, first).value[0]
         return np.outer(jump, self.time)
@@ -147,7 +147,7 @@ class Change:
             return by_x, by_t, by_theta
         rows, e = self._bearing(impulses)
         every = self._changeable.everything
-        eq = Equations(every, rows, Targets.of(every, self.wrt))
+        eq = SensitivityEquations(every, rows, Targets.of(every, self.wrt))
         kernel = eq._kernel("impact", ("q", "v", "u", "p", "t"), lambda s: _impact(s, eq, e), IMPACT, e)
         known = {**self.known, "p": self.phase.p[: len(every.parameter_vector(None))]}
         after, v, q, t, theta = eq.at(kernel, known)
@@ -199,7 +199,7 @@ class Change:
         return float(max(-after[k] / before[k], 0.0)) if before[k] != 0.0 else 0.0
 
 
-def _impact(s: Trace, eq: Equations, e: tuple[float, ...]) -> tuple[Any, ...]:
+def _impact(s: Trace, eq: SensitivityEquations, e: tuple[float, ...]) -> tuple[Any, ...]:
     """v⁺ of (2): its derivatives by v, q, t and θ."""
     M, _, A, _ = constrained(s)
     speed = (A @ s.v if eq.m else zeros(0)) + s.rows.b

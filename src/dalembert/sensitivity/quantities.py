@@ -16,12 +16,12 @@ import numpy as np
 from dalembert import checks
 from dalembert.charts.leaders import name_and_function
 from dalembert.errors import ArgumentError, unknown
-from dalembert.mechanism.constraints import Loop
+from dalembert.mechanism.constraints import LoopJoint
 from dalembert.mechanism.traced import on_expressions
 from dalembert.mechanism.values import described
 from dalembert.protocols import Parameters
 from dalembert.recursions.momentum import kinetic_energy
-from dalembert.sensitivity.equations import Equations, tangent_jacobian
+from dalembert.sensitivity.equations import SensitivityEquations, tangent_jacobian
 from dalembert.symbols import array, to_sx
 from dalembert.system.evaluating import frame_key
 from dalembert.system.functions import FUNCTIONS as SYSTEM_FUNCTIONS
@@ -127,7 +127,7 @@ def _read(system: System, name: str, what: Any) -> list[tuple[str, str, Any]]:
         raise ArgumentError(f"'{what}' asks for component '{part}'; needed: {', '.join(parts)}.")
     target: Any = where if kind == "reaction" else system.layout.frame(where)
     if kind == "reaction":
-        loops = [c.name for c in system.description.constraints if isinstance(c, Loop)]
+        loops = [c.name for c in system.description.constraints if isinstance(c, LoopJoint)]
         if where not in (*system.description.whole.joints, *loops):
             raise unknown("joint", where, [*system.description.whole.joints, *loops], "of")
     label = name if name != what else f"{kind}:{where}"
@@ -165,7 +165,7 @@ class Values:
         return np.concatenate([self.q, self.v], axis=2)
 
 
-def values(eq: Equations, asked: list[Quantity], known: Mapping[str, Any]) -> Values:
+def values(eq: SensitivityEquations, asked: list[Quantity], known: Mapping[str, Any]) -> Values:
     """The quantities at the states `known`, v̇ and λ eliminated."""
     n, k, nv, theta = len(known["q"]), len(asked), eq.system.nv, len(eq.targets.traced)
     kernel = eq.system.custom_kernel(
@@ -189,7 +189,7 @@ def values(eq: Equations, asked: list[Quantity], known: Mapping[str, Any]) -> Va
     return Values(out["value"], out["q"], out["v"], out["t"][:, :, 0], eq.targets.spread(out["theta"]))
 
 
-def _traced(s: Trace, eq: Equations, asked: list[Quantity]) -> tuple[Any, ...]:
+def _traced(s: Trace, eq: SensitivityEquations, asked: list[Quantity]) -> tuple[Any, ...]:
     _ = s.lam  # makes its symbols
     f = ca.vertcat(*(_value(s, y) for y in asked))
     theta = eq.targets.symbols(s)
@@ -222,7 +222,7 @@ def _value(s: Trace, y: Quantity) -> ca.SX:
         tree = list(s.d.whole.joints)
         if joint in tree:
             return to_sx([SYSTEM_FUNCTIONS["reactions"][1](s)[tree.index(joint)][part]])
-        loop = next(c for c in s.d.constraints if isinstance(c, Loop) and c.name == joint)
+        loop = next(c for c in s.d.constraints if isinstance(c, LoopJoint) and c.name == joint)
         return to_sx([LOOP_FUNCTIONS["loop_wrench"][1](s, loop)[part]])
     if kind == "function":
         x = described(on_expressions(what, s.state, f"'{y.name}' in of"), f"'{y.name}' in of")

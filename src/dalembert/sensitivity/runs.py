@@ -16,13 +16,13 @@ from dalembert import checks
 from dalembert.analysis.mobility import independent_rows
 from dalembert.errors import ArgumentError
 from dalembert.sensitivity import gauss
-from dalembert.sensitivity.equations import Control, Equations
+from dalembert.sensitivity.equations import Control, SensitivityEquations
 from dalembert.sensitivity.following import following, held_names
 from dalembert.sensitivity.guards import moving_end
 from dalembert.sensitivity.quantities import Quantity, Values, check_determinate, quantities, values
 from dalembert.sensitivity.result import Sensitivities
 from dalembert.sensitivity.targets import Targets
-from dalembert.sensitivity.variation import Variation
+from dalembert.sensitivity.variation import VariationalEquations
 from dalembert.simulation.callbacks import expression, traced_inputs
 from dalembert.simulation.results.run import Run, continuation, positions_met
 from dalembert.simulation.setup import Setup
@@ -42,7 +42,7 @@ def of_run(run: Run, of: Any, wrt: Any, held: Any, at: Any, method: str) -> Sens
     times = None if at is None else times_of(run, at)
     if times is not None and (method == "adjoint" or any(y.integral for y in asked)):
         raise ArgumentError("at several times derivatives are taken forward, and of no integrals; leave out at=.")
-    motion = Motion(run, targets, asked, held)
+    motion = RunDerivatives(run, targets, asked, held)
     backward = method == "adjoint" or (method == "auto" and len(asked) < len(targets.names) and times is None)
     return motion.adjoint() if backward else motion.forward(times)
 
@@ -105,7 +105,7 @@ def check_controller(setup: Setup) -> None:
 def end_and_path(run: Run, of: Any, wrt: Any, held: Any, at: np.ndarray) -> tuple[Sensitivities, Sensitivities | None]:
     """Derivatives at the end of a run, and at times `at` (T,) within it of all quantities but integrals, if any."""
     check_run(run)
-    motion = Motion(run, Targets.of(run.system, wrt), quantities(run.system, of), held)
+    motion = RunDerivatives(run, Targets.of(run.system, wrt), quantities(run.system, of), held)
     if not len(at):
         backward = len(motion.asked) < motion.m
         return (motion.adjoint() if backward else motion.forward(None)), None
@@ -118,7 +118,7 @@ def check_held(system: System, start: State, u: np.ndarray, p: np.ndarray, wrt: 
     names = held_names(system, held)
     targets = Targets.of(system, wrt)
     rows = independent_rows(system, start, p) if system.rows.of else None
-    eq = Equations(system, rows, targets, many=True)
+    eq = SensitivityEquations(system, rows, targets, many=True)
     if names is None:
         known = eq.known(start.q[None], start.v[None], np.array([start.t]), u[None], p)
         following(eq, [start], known, None)
@@ -135,7 +135,7 @@ class Passed(NamedTuple):
     closure: float
 
 
-class Motion(Variation):
+class RunDerivatives(VariationalEquations):
     """The derivatives of a run, forward and backward."""
 
     def __init__(self, run: Run, targets: Targets, asked: list[Quantity], held: Any, start: np.ndarray | None = None):
@@ -155,7 +155,7 @@ class Motion(Variation):
             control = Control(f, lambda s: traced_inputs(system, s, f))
         first = run.state(0)
         rows = independent_rows(system, first, run.p) if system.rows.of else None
-        self.eq = Equations(system, rows, targets, many=len(run.t) > 8, control=control)
+        self.eq = SensitivityEquations(system, rows, targets, many=len(run.t) > 8, control=control)
         self.names, self.m, self.n = targets.names, len(targets.names), 2 * system.nv
         last = run.state(-1)
         check_determinate(system, last, self._inputs(-1), run.p, self.end)

@@ -14,7 +14,7 @@ from dalembert.linearization.model import LinearModel
 from dalembert.linearization.plan import remembered
 from dalembert.protocols import Inputs, Parameters
 from dalembert.rank import rank_policy
-from dalembert.sensitivity.equations import Equations
+from dalembert.sensitivity.equations import SensitivityEquations
 from dalembert.sensitivity.following import following, held_names
 from dalembert.sensitivity.models import of_model
 from dalembert.sensitivity.phases import of_phases
@@ -113,7 +113,7 @@ def of_states(
         system.check_mass(x, p)
         check_closed(system, x, p, {"q": x.q, "v": x.v, "p": vector, "t": x.t}, remembered(system), policy)
         check_determinate(system, x, u, p, asked)
-    eq = Equations(system, rows, targets)
+    eq = SensitivityEquations(system, rows, targets)
     q, v, t = states_known(states)
     known = eq.known(q, v, t, np.tile(inputs, (len(q), 1)), vector)
     if eq.m:

@@ -11,7 +11,7 @@ from dalembert.integrators.tableaus import TABLEAUS
 from dalembert.linearization.linearize import singular
 from dalembert.rank import rank_policy
 from dalembert.sensitivity import gauss
-from dalembert.sensitivity.equations import Equations
+from dalembert.sensitivity.equations import SensitivityEquations
 from dalembert.sensitivity.quantities import Quantity, values
 from dalembert.simulation.results.run import Run
 from dalembert.simulation.setup import Setup
@@ -22,13 +22,13 @@ from dalembert.system.trace import Trace
 MOST = 4_000_000  # doubles of one stack of matrices
 
 
-class Variation:
+class VariationalEquations:
     """The variational equations along a run."""
 
     run: Run
     system: System
     setup: Setup
-    eq: Equations
+    eq: SensitivityEquations
     sums: list[Quantity]  # integrals that are wanted
     n: int  # numbers in (δ, δv)
 

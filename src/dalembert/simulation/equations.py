@@ -31,7 +31,7 @@ def measured_rows(system: System, rows: tuple[int, ...] | None) -> tuple[int, ..
     return rows if len(system.rows.of) > MANY else None
 
 
-class Equations:
+class RunEquations:
     """Right-hand sides, and what brings states back to the manifold, of runs with one setup."""
 
     def __init__(self, setup: Setup, policy: RankPolicy) -> None:

@@ -1,7 +1,7 @@
 """From a setup, the constraint rows in use and a chart to the record of the native loop.
 
-`Layout` keeps what runs of one setup share; `Layout.place` puts the functions for some rows and a chart into a record,
-together with the sizes that follow. Nothing here depends on how far the run has come.
+`RunLayout` keeps what runs of one setup share; `RunLayout.place` puts the functions for some rows and a chart into a
+record, together with the sizes that follow. Nothing here depends on how far the run has come.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dalembert.native.bound import NOTHING
 from dalembert.rank import ACCURACY, RankPolicy, rank_policy
 from dalembert.ruler import Ruler, make_ruler
 from dalembert.simulation.callbacks import Callback, controller
-from dalembert.simulation.equations import Equations
+from dalembert.simulation.equations import RunEquations
 from dalembert.simulation.events import watcher
 from dalembert.simulation.setup import TOTAL_RATES, Setup
 from dalembert.simulation.state_units import state_units
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 STAGES = 15  # rows of stages that careful steps need
 
 
-class Layout:
+class RunLayout:
     """The functions of a run, for the rows and the chart last asked for. Threads may share one without callbacks."""
 
     guards: tuple[Cause, ...] = ()  # the first events, by which segments of a hybrid run end
@@ -77,7 +77,7 @@ class Layout:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """By description; what a finished run needs no more, and may not pickle, stays behind."""
-        return Layout, (replace(self.setup, controller=None, events={}, coordinates=None),)
+        return RunLayout, (replace(self.setup, controller=None, events={}, coordinates=None),)
 
     @cached_property
     def policy(self) -> RankPolicy:
@@ -98,12 +98,12 @@ class Layout:
         return make_numbers(self)
 
     @cached_property
-    def equations(self) -> Equations:
+    def equations(self) -> RunEquations:
         """The functions of the run for any rows and chart."""
-        return Equations(self.setup, self.policy)
+        return RunEquations(self.setup, self.policy)
 
     @property
-    def traced_equations(self) -> Equations:
+    def traced_equations(self) -> RunEquations:
         """Those of careful steps, which are traced for the rows in use."""
         return self.equations
 

@@ -11,7 +11,7 @@ from dalembert import checks
 from dalembert.errors import ArgumentError
 from dalembert.hints import explained
 from dalembert.protocols import Parameters, StateGiven
-from dalembert.simulation.layout import Layout
+from dalembert.simulation.layout import RunLayout
 from dalembert.simulation.results.result import result
 from dalembert.simulation.results.run import Run
 from dalembert.simulation.run.context import lay_out
@@ -122,7 +122,7 @@ def simulate(
     if hashable and plain and coordinates is None and options is None:
         layout = plain_layout(system, choices, span, p)
     else:
-        layout = Layout(make_setup(system, choices, span, p, controller, hold, events, coordinates, options))
+        layout = RunLayout(make_setup(system, choices, span, p, controller, hold, events, coordinates, options))
     if record is not None:
         from dalembert.simulation.files.saving import recorded
 
@@ -130,7 +130,7 @@ def simulate(
     return carried_out(layout, span)
 
 
-def carried_out(layout: Layout, span: Span) -> Run:
+def carried_out(layout: RunLayout, span: Span) -> Run:
     """The run of a layout from a state: one segment."""
     ctx = lay_out(Segment(layout, span))
     begin(ctx)

@@ -21,7 +21,7 @@ from dalembert.branch.mirrors import openness
 from dalembert.branch.policy import POLICY
 from dalembert.errors import ArgumentError
 from dalembert.lazy import cached_property
-from dalembert.mechanism.layout import Layout
+from dalembert.mechanism.layout import TreeLayout
 from dalembert.mechanism.touching import one_sided
 from dalembert.protocols import Parameters, positions_only
 from dalembert.rank import Revealed, angular_velocities, rank_policy
@@ -31,20 +31,20 @@ from dalembert.system.system import System
 NAMED = 4  # in a sentence
 
 
-def not_acting(layout: Layout) -> str:
+def not_acting(layout: TreeLayout) -> str:
     """A sentence that names what holds a mechanism from one side only, which statics leave out; "" without such."""
     found = dict.fromkeys(c.name for c in one_sided(layout.mechanism, layout.joints.values()))
     names = ", ".join(f"'{name}'" for name in list(found)[:NAMED]) + (", …" if len(found) > NAMED else "")
     return f"contacts, ropes and rigid stops do not act here: {names}" if found else ""
 
 
-def unseen(layout: Layout) -> str:
+def unseen(layout: TreeLayout) -> str:
     """The same at the end of a refusal, with what to do; "" without such."""
     told = not_acting(layout)
     return f" {told[0].upper()}{told[1:]}; put a rod or bounds= in their place, or simulate to rest." if told else ""
 
 
-class Balance:
+class StaticBalance:
     """The balance (1) of a mechanism at rest in a state, with some coordinates held (places in v)."""
 
     def __init__(

@@ -21,7 +21,7 @@ from dalembert.analysis.by_name import joints_and_loops, row_columns
 from dalembert.analysis.motion_columns import columns, input_units, joined, multiplier_units, position_units
 from dalembert.errors import ArgumentError, unknown
 from dalembert.protocols import Inputs, Parameters, StateGiven, check_system
-from dalembert.statics.balance import Balance, not_acting, unseen
+from dalembert.statics.balance import StaticBalance, not_acting, unseen
 from dalembert.statics.limits import Bounds, least_change
 from dalembert.system.state import State
 from dalembert.system.system import System
@@ -198,7 +198,7 @@ def _at(
     x = system.belonging(x.replace(v=np.zeros(system.nv)), p)
     start = np.array(system.input_vector(u))
     cases = [_case(system, x, one, axes, p) for one in loads]
-    at = Balance(system, x, start, p, led=False)
+    at = StaticBalance(system, x, start, p, led=False)
     B = system.evaluate("input_matrix", x, p=p).reshape(system.nv, -1)
     for name, d in system.led.items():  # the force of its drive
         k = system.u_names.index(name)
@@ -223,7 +223,7 @@ def _at(
 
 def _allocated(
     system: System,
-    at: Balance,
+    at: StaticBalance,
     load: np.ndarray,
     N: np.ndarray,
     f: Any,

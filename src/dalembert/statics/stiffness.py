@@ -12,7 +12,7 @@ from dalembert import checks
 from dalembert.errors import ArgumentError, unknown
 from dalembert.protocols import Inputs, Parameters, StateGiven, check_system
 from dalembert.rank import rank_policy
-from dalembert.statics.balance import Balance
+from dalembert.statics.balance import StaticBalance
 from dalembert.system.state import State
 from dalembert.system.system import System
 
@@ -89,7 +89,7 @@ def stiffness(
         raise ArgumentError(f"locked is {checks.shown(locked)}; needed: a list of coordinates.")
     fixed = [_place(system, n, "locked") for n in locked]
     inputs = system.input_vector(u)
-    whole, at = Balance(system, x, inputs, p, sorted({*fixed, *k})), Balance(system, x, inputs, p, fixed)
+    whole, at = StaticBalance(system, x, inputs, p, sorted({*fixed, *k})), StaticBalance(system, x, inputs, p, fixed)
     K = at.tangent(whole.forces[: len(whole.A)])  # what servos bear acts along coordinates and changes no stiffness
     _check_rest(whole, _usual(K, at.reach))
     for place, value in k.items():
@@ -127,7 +127,7 @@ def _place(system: System, name: Any, what: str) -> int:
     return system.v_names.index(name)
 
 
-def _check_rest(at: Balance, stiffness: float) -> None:
+def _check_rest(at: StaticBalance, stiffness: float) -> None:
     """Refuse a position that is not at rest: what is left is no rounding of the load, nor moves it by 1e-6 rad."""
     load = max(np.abs(at.load * at.reach).max(initial=0.0), stiffness)
     left = at.left

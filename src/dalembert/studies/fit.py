@@ -82,7 +82,7 @@ def fit(
     begin = checks.number(t, "t") if by_name else system.as_state(start).t
     if measured.t[0] < begin:
         raise ArgumentError(f"the first measurement is at {measured.t[0]:g} s, before the start at t = {begin:g} s.")
-    model = Model(
+    model = FitModel(
         system, measured, names, start, dict(v or {}), float(begin), guess, u, checks.number(rtol, "rtol", above=0.0)
     )
     known = np.isfinite(measured.values)
@@ -131,7 +131,7 @@ def fit(
     )
 
 
-class Model:
+class FitModel:
     """The motion and its derivatives at trial parameters."""
 
     run: Run | None = None  # the last

@@ -74,7 +74,7 @@ def optimize(
     of, values = _targets(system, wanted, count)
     bounded = _limits(limits)
     first = np.clip([dict(zip(system.p_names, system.parameter_vector(None)))[n] for n in names], low, high)
-    model = Model(system, names, path, guess)
+    model = DesignModel(system, names, path, guess)
     miss = Residuals(lambda p: model(p, of), names, values)
     kept = None if not bounded else Residuals(lambda p: model(p, {n: q for n, q, _, _ in bounded}), names)
     most = checks.whole(max_evaluations, "max_evaluations", least=1)
@@ -102,7 +102,7 @@ def optimize(
     return _design(system, model, miss, kept, bounded, names, (low, high), path, values, best, first)
 
 
-class Model:
+class DesignModel:
     """Quantities and their derivatives in all positions at trial parameters."""
 
     why = ""  # the last trial failed
@@ -182,7 +182,8 @@ def _inside(kept: Residuals | None, bounded: list[Any], x: np.ndarray) -> bool:
 
 
 def _design(
-    system: System, model: Model, miss: Residuals, kept: Residuals | None, bounded: list[Any], names: tuple[str, ...],
+    system: System, model: DesignModel, miss: Residuals, kept: Residuals | None, bounded: list[Any],
+    names: tuple[str, ...],
     box: tuple[np.ndarray, np.ndarray], path: dict[str, np.ndarray], values: np.ndarray,
     best: tuple[float, np.ndarray, bool], first: np.ndarray,
 ) -> Design:  # fmt: skip

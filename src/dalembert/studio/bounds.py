@@ -16,7 +16,7 @@ from dalembert.system.system import System
 ROOM, TOUCH = 1e-9, 1e-6  # a slack as small as this is none: of limits, of contacts, which are not linear
 
 
-class Bounds:
+class PositionBounds:
     """The bounds of a system's positions. reach: (nv,) 1 of angles, else the length of the mechanism."""
 
     def __init__(self, system: System, reach: np.ndarray, length: float):

@@ -22,7 +22,7 @@ import numpy as np
 from dalembert.errors import ArgumentError, unknown
 from dalembert.protocols import Parameters
 from dalembert.rank import angular_velocities, rank_policy
-from dalembert.studio.bounds import ROOM, Bounds
+from dalembert.studio.bounds import ROOM, PositionBounds
 from dalembert.system.system import System
 
 CLOSED = 1e-11  # of a residual: loops are closed
@@ -74,7 +74,7 @@ class Moved:
 
 
 @dataclass(eq=False)
-class _Place:
+class _DragPlace:
     """A position with its rows factored: the null space N, (nv, d), and what closes the rows."""
 
     q: np.ndarray
@@ -107,7 +107,7 @@ class Dragging:
         self.branch = system.kernel("branch") if len(system.rows.branch_of) else None
         self.places = {name: (k, system.q_names.index(name)) for k, name in enumerate(system.v_names)
                        if name in system.q_names}  # fmt: skip
-        self.bounds = Bounds(system, self.reach, self.length)
+        self.bounds = PositionBounds(system, self.reach, self.length)
         self.low, self.high = self.bounds.low, self.bounds.high
         self.rank, self.usual = 0, 0.0  # the largest rank met, and the largest of the smallest singular values
 
@@ -145,7 +145,7 @@ class Dragging:
         """(slacks of the bounds, (n,), and their rows, (n, nv)) at a position."""
         return self.bounds.at(q, self.p, self.t)
 
-    def place(self, q: np.ndarray, fixed: dict[int, float] | None = None) -> _Place:
+    def place(self, q: np.ndarray, fixed: dict[int, float] | None = None) -> _DragPlace:
         """A position factored."""
         fixed = {} if fixed is None else fixed
         away, white = self._rows(q, fixed)
@@ -153,13 +153,13 @@ class Dragging:
         self.rank = f.rank if not fixed and self.rank == 0 else max(self.rank, f.rank if not fixed else 0)
         if self.rank and not fixed:
             self.usual = max(self.usual, float(f.sigma[self.rank - 1]))
-        return _Place(q, away, white, f.U, f.sigma, f.V, f.rank if fixed else self.rank, fixed)
+        return _DragPlace(q, away, white, f.U, f.sigma, f.V, f.rank if fixed else self.rank, fixed)
 
     def near(self, sigma: np.ndarray) -> bool:
         """Whether singular values of the rows tell of a singular position nearby."""
         return bool(self.rank) and float(sigma[self.rank - 1]) < max(NEAR * self.usual, NEARER)
 
-    def _closed(self, here: _Place, q: np.ndarray) -> tuple[np.ndarray, float] | None:
+    def _closed(self, here: _DragPlace, q: np.ndarray) -> tuple[np.ndarray, float] | None:
         """A position near q with closed rows, by the factors of `here`, and how far it is from q; None if it fails."""
         r, total, last = here.rank, 0.0, np.inf
         solve = here.V[:, :r] / here.sigma[:r]
@@ -261,7 +261,7 @@ class Dragging:
             away, _ = self._goal(here.q, goals)
         return self._told(here, away, near, goals, note, more, steps)
 
-    def _step(self, here: _Place, away: np.ndarray, G: np.ndarray, stays: list[Any], mu: float) -> np.ndarray:
+    def _step(self, here: _DragPlace, away: np.ndarray, G: np.ndarray, stays: list[Any], mu: float) -> np.ndarray:
         """The step of (1), scaled; small weights keep what should stay."""
         N = here.N
         rows, right = [G @ N], [-away]
@@ -272,7 +272,7 @@ class Dragging:
         right.append(np.zeros(N.shape[1]))
         return np.asarray(N @ np.linalg.lstsq(np.vstack(rows), np.concatenate(right), rcond=None)[0])
 
-    def _outward(self, here: _Place, delta: np.ndarray, least: np.ndarray) -> tuple[dict[int, float], float]:
+    def _outward(self, here: _DragPlace, delta: np.ndarray, least: np.ndarray) -> tuple[dict[int, float], float]:
         """Bounds that a step passes from where it begins, and the part of the step up to the first of the others."""
         slack, rows = self.slack(here.q)
         way, left = -rows @ delta, slack - least
@@ -281,7 +281,7 @@ class Dragging:
         ahead = other & ~used & (way > left)
         return {int(k): float(least[k]) for k in np.flatnonzero(used)}, float((left[ahead] / way[ahead]).min(initial=1))
 
-    def _advance(self, here: _Place, delta: np.ndarray, least: np.ndarray | None) -> tuple[_Place | None, str]:
+    def _advance(self, here: _DragPlace, delta: np.ndarray, least: np.ndarray | None) -> tuple[_DragPlace | None, str]:
         """The position after a step on the same branch, made shorter until it is sure; else why there is none."""
         size = float(np.abs(delta).max(initial=0.0))
         part = 1.0
@@ -299,7 +299,7 @@ class Dragging:
             part *= 0.5
         return None, "a singular position is here: this branch does not lead on that way"
 
-    def _inside(self, here: _Place, new: _Place, least: np.ndarray) -> float:
+    def _inside(self, here: _DragPlace, new: _DragPlace, least: np.ndarray) -> float:
         """1, or the part of a step that stays inside the bounds where the whole of it does not, by the secant."""
         before, after = self.slack(here.q)[0] - least, self.slack(new.q)[0] - least
         out = after < -self.bounds.room
@@ -310,12 +310,12 @@ class Dragging:
         """Whether no constraint holds with an axis reversed."""
         return self.branch is None or bool((np.asarray(self._call(self.branch, q=q)) >= 0).all())
 
-    def _aligned(self, one: _Place, other: _Place) -> bool:
+    def _aligned(self, one: _DragPlace, other: _DragPlace) -> bool:
         if not one.N.shape[1] or one.N.shape != other.N.shape:
             return one.N.shape == other.N.shape
         return float(np.linalg.svd(one.N.T @ other.N, compute_uv=False)[-1]) > TURNED
 
-    def _passed(self, one: _Place, other: _Place) -> str:
+    def _passed(self, one: _DragPlace, other: _DragPlace) -> str:
         """A sentence where the rows became dependent between two positions."""
         r = one.rank
         if not r or one.sigma[r - 1] > 0.3 or one.fixed or other.fixed:
@@ -326,7 +326,8 @@ class Dragging:
         return "passed a singular position, on the same branch: others cross it there"
 
     def _told(
-        self, here: _Place, away: np.ndarray, near: np.ndarray, goals: Sequence[Pull | Slide], note: str, more: bool,
+        self, here: _DragPlace, away: np.ndarray, near: np.ndarray, goals: Sequence[Pull | Slide], note: str,
+        more: bool,
         steps: int,
     ) -> Moved:  # fmt: skip
         met = bool((np.abs(away) < near).all())

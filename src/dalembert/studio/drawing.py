@@ -12,9 +12,9 @@ from dalembert.errors import ArgumentError, DalembertError
 from dalembert.studio.bench import Bench
 from dalembert.studio.files import SKETCH, first_state
 from dalembert.studio.jobs import Job
-from dalembert.studio.planar import Curve, Planar, with_length
+from dalembert.studio.planar import CouplerCurve, SketchRows, with_length
 from dalembert.studio.script import Script, state_line
-from dalembert.studio.sketch import History, Sketch, edges, snapped
+from dalembert.studio.sketch import Sketch, SketchHistory, edges, snapped
 from dalembert.studio.sketch_linkage import linkage, problem, python
 
 if TYPE_CHECKING:
@@ -24,12 +24,12 @@ CALM = 0.4  # s without a change before it is compiled
 LIVELY = 0.08  # s that a curve may take to be followed again with every move of the hand
 
 
-class Drawing:
+class SketchSession:
     """The sketch of a session, if it has one."""
 
     def __init__(self, session: Session):
         self.session = session
-        self.history: History | None = None
+        self.history: SketchHistory | None = None
         self._held: Sketch | None = None  # before the drag that is under way
         self._took = 0.0  # s, the last curve
 
@@ -46,7 +46,7 @@ class Drawing:
 
     def begin(self, sketch: Sketch | None = None) -> None:
         """Draw from here, on an empty stage unless a sketch is given."""
-        self.history = History(Sketch() if sketch is None else sketch)
+        self.history = SketchHistory(Sketch() if sketch is None else sketch)
         self._held = None
         self.session.clear()
         self.tell()
@@ -76,7 +76,7 @@ class Drawing:
                 checks.items(g.get("names"), "names", "a list of names"), g.get("by", (0, 0))
             ),
         }
-        history = History(self.sketch) if self.history is None else self.history
+        history = SketchHistory(self.sketch) if self.history is None else self.history
         if op == "undo":
             self.history = history.undo()
         elif op == "redo":
@@ -110,14 +110,14 @@ class Drawing:
 
     def _drag(self, given: dict[str, Any]) -> None:
         """A pin that follows the pointer; the whole drag is one step, done when `end` is true."""
-        history = self.history or History(self.sketch)
+        history = self.history or SketchHistory(self.sketch)
         self._held = self._held or history.now
         pin = self._held.known(given.get("pin"))
         to = self._meant(self._held, given.get("to"), given, [pin])
         to = self._held.pins[to] if isinstance(to, str) else to
         moved = self._held.moved({pin: to})
         over = checks.flag(given.get("end", False), "end")
-        self.history = History(self._held, history.before, history.after).then(moved) if over else history
+        self.history = SketchHistory(self._held, history.before, history.after).then(moved) if over else history
         if over:
             self._held = None
             self.tell()
@@ -178,7 +178,7 @@ class Drawing:
 
 def described(sketch: Sketch, follow: bool, clock: Callable[[float], None]) -> dict[str, Any]:
     """A sketch as the page draws it: dimensions, mobility, curves of traced pins, dead points."""
-    planar, why = Planar(sketch), problem(sketch)
+    planar, why = SketchRows(sketch), problem(sketch)
     mobility, redundant = planar.mobility() if planar.pins else (0, 0)
     began = time.perf_counter()
     curve = planar.curve() if follow and not why else None
@@ -193,7 +193,7 @@ def described(sketch: Sketch, follow: bool, clock: Callable[[float], None]) -> d
     }  # fmt: skip
 
 
-def _curves(sketch: Sketch, curve: Curve | None) -> dict[str, Any]:
+def _curves(sketch: Sketch, curve: CouplerCurve | None) -> dict[str, Any]:
     if curve is None:
         return {"curves": [], "dead": [], "driver": ""}
     at = {pin: k for k, pin in enumerate(curve.pins)}

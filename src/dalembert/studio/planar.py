@@ -30,7 +30,7 @@ AWAY = 20.0  # of the sketch's size: where a slider's way is followed to
 
 
 @dataclass(frozen=True, eq=False)
-class Curve:
+class CouplerCurve:
     """Positions of the pins through a motion with one freedom."""
 
     pins: tuple[str, ...]
@@ -40,7 +40,7 @@ class Curve:
     dead: np.ndarray  # (dead points, pins, 2): where the driver turns back
 
 
-class Planar:
+class SketchRows:
     """The rows of a sketch over its pins.
 
     lengths: {{pin, pin}: m} in place of those that are drawn.
@@ -154,7 +154,7 @@ class Planar:
 
     # --- one freedom --------------------------------------------------------------------------------------------
 
-    def curve(self) -> Curve | None:
+    def curve(self) -> CouplerCurve | None:
         """All positions that are reached from the drawn one; None unless the mobility is 1."""
         if self.mobility()[0] != 1:
             return None
@@ -163,7 +163,7 @@ class Planar:
         places = forward if closed else [*self._follow(-way)[0][:0:-1], *forward]
         found = np.array(places)
         driver = self._driver()
-        return Curve(self.pins, found, closed, driver[0], self._turns(found, driver[1:]))
+        return CouplerCurve(self.pins, found, closed, driver[0], self._turns(found, driver[1:]))
 
     def _way(self, X: np.ndarray, last: np.ndarray | None) -> np.ndarray:
         """The unit tangent of the curve at X, in the direction of the last one."""
@@ -262,7 +262,7 @@ def with_length(sketch: Sketch, a: str, b: str, value: float) -> Sketch:
         sketch = sketch.moved({b: (x + (u - x) * value / old, y + (w - y) * value / old)})
     if not (fixed or rigid):
         return sketch
-    planar = Planar(sketch, lengths | ({frozenset((a, b)): value} if rigid else {}))
+    planar = SketchRows(sketch, lengths | ({frozenset((a, b)): value} if rigid else {}))
     found = planar.closed(planar.drawn, PATIENCE)
     if found is None:
         raise ArgumentError(

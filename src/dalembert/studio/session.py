@@ -17,7 +17,7 @@ import numpy as np
 from dalembert.errors import ArgumentError, DalembertError
 from dalembert.studio.bench import Bench
 from dalembert.studio.dragging import Moved
-from dalembert.studio.drawing import Drawing
+from dalembert.studio.drawing import SketchSession
 from dalembert.studio.files import Files
 from dalembert.studio.hand import Hand
 from dalembert.studio.jobs import Job, Lane
@@ -44,7 +44,7 @@ class Session:
         self._busy: dict[str, str] = {}
         self._drawn: dict[str, Any] = {}  # the scene that pages have
         self.hand, self.watching, self.runs, self.live = Hand(self), Watching(self), Runs(self), Live(self)
-        self.studies, self.files, self.drawing = Studies(self), Files(self), Drawing(self)
+        self.studies, self.files, self.drawing = Studies(self), Files(self), SketchSession(self)
         self.start = StartPage(self)
         self.runs.time = time
         parts = (self.hand, self.watching, self.runs, self.live, self.studies, self.files, self.drawing, self.start)

@@ -240,28 +240,28 @@ class Sketch:
 
 
 @dataclass(frozen=True)
-class History:
+class SketchHistory:
     """A sketch with those before it and those that were undone."""
 
     now: Sketch = field(default_factory=Sketch)
     before: tuple[Sketch, ...] = ()
     after: tuple[Sketch, ...] = ()
 
-    def then(self, sketch: Sketch) -> History:
+    def then(self, sketch: Sketch) -> SketchHistory:
         """With one step more."""
-        return self if sketch == self.now else History(sketch, (*self.before, self.now)[-STEPS:])
+        return self if sketch == self.now else SketchHistory(sketch, (*self.before, self.now)[-STEPS:])
 
-    def undo(self) -> History:
+    def undo(self) -> SketchHistory:
         """One step back, if there is one."""
         if not self.before:
             return self
-        return History(self.before[-1], self.before[:-1], (self.now, *self.after))
+        return SketchHistory(self.before[-1], self.before[:-1], (self.now, *self.after))
 
-    def redo(self) -> History:
+    def redo(self) -> SketchHistory:
         """The step that was undone last."""
         if not self.after:
             return self
-        return History(self.after[0], (*self.before, self.now), self.after[1:])
+        return SketchHistory(self.after[0], (*self.before, self.now), self.after[1:])
 
 
 def point(at: Any, what: str) -> Point:

@@ -14,7 +14,7 @@ from itertools import combinations
 from typing import Any
 
 from dalembert.mechanism.linkage import Linkage
-from dalembert.studio.planar import Planar
+from dalembert.studio.planar import SketchRows
 from dalembert.studio.script import quoted, shown
 from dalembert.studio.sketch import Member, Sketch
 
@@ -30,7 +30,7 @@ class Dimension:
 
 
 @dataclass(frozen=True)
-class Plan:
+class LinkagePlan:
     """What makes a linkage: arguments of `da.Linkage`, and calls after it, (method, arguments, keywords)."""
 
     pins: dict[str, tuple[Any, ...]]
@@ -61,7 +61,7 @@ def problem(sketch: Sketch) -> str:
             return f"{name}: its pins need a bar, or the ground."
         if m.kind == "motor" and len(_bodies(sketch, m.pins[0])) < 2:
             return f"{name}: its pin joins nothing; two bodies, or one and the ground, are needed."
-    if Planar(sketch).mobility()[0] + _free_of_cylinders(sketch) < 1:
+    if SketchRows(sketch).mobility()[0] + _free_of_cylinders(sketch) < 1:
         return "Nothing can move: the mobility is 0."
     return ""
 
@@ -201,7 +201,7 @@ class _Places:
         return self._polar(near[0], pin) if near else None
 
 
-def plan(sketch: Sketch) -> Plan:
+def plan(sketch: Sketch) -> LinkagePlan:
     """What makes the linkage of a sketch."""
     places = _Places(sketch)
     bodies = {n: " ".join(m.pins) for n, m in sketch.members.items() if m.kind == "bar"}
@@ -213,7 +213,7 @@ def plan(sketch: Sketch) -> Plan:
         if m.kind == kind
         for call in _calls(sketch, name, m)
     ]
-    return Plan(places.done, places.parameters, bodies, tuple(calls))
+    return LinkagePlan(places.done, places.parameters, bodies, tuple(calls))
 
 
 def _calls(sketch: Sketch, name: str, m: Member) -> Iterator[tuple[str, tuple[Any, ...], dict[str, Any]]]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from dalembert.errors import DalembertError
 from dalembert.mechanism.body import Frame
-from dalembert.mechanism.constraints import Loop, Rod
+from dalembert.mechanism.constraints import LoopJoint, Rod
 from dalembert.mechanism.contacts import Rope
 from dalembert.simulation.hybrid.phase_system import PhaseSystem
 from dalembert.studio.bench import Bench
@@ -101,7 +101,7 @@ def forces_of(bench: Bench, x: State) -> list[dict[str, Any]]:
     f = system.constraint_forces(x, u=bench.inputs, p=p)
     poses = dict(zip(system.layout.bodies, bench.poses(x.q, bench.p)[0]))
     frames = {a.name: a.loaded for a in system.description.whole.joints.values()}
-    frames |= {c.name: c.b for c in system.description.constraints if isinstance(c, Loop)}
+    frames |= {c.name: c.b for c in system.description.constraints if isinstance(c, LoopJoint)}
     out = []
     for name, wrench in {**f.joints, **f.loops}.items():
         frame = frames.get(name)

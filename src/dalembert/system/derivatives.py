@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Slopes:
+class ExpressionDerivatives:
     """Derivatives of some expressions with respect to q (as δ), v, u and t."""
 
     q: np.ndarray
@@ -95,11 +95,11 @@ class EquationDerivatives:
         return LocalEquations(self)
 
     @cached_property
-    def dynamics(self) -> Slopes:
+    def dynamics(self) -> ExpressionDerivatives:
         """Derivatives of e₁, (nv, …)."""
         d = newton_euler_derivatives(self.motion, self.s.d.gravity, self.local.wrenches)
         Q = self._chained(self.local.exerted, zeros(0, 0))
-        return Slopes(d.tau_q - self._inward(Q.q), d.tau_v - self._inward(Q.v), *self.drive)
+        return ExpressionDerivatives(d.tau_q - self._inward(Q.q), d.tau_v - self._inward(Q.v), *self.drive)
 
     @cached_property
     def drive(self) -> tuple[np.ndarray, np.ndarray]:
@@ -107,13 +107,13 @@ class EquationDerivatives:
         return -self._inward(self.local.exerted.u), -self._inward(self.local.exerted.t)
 
     @cached_property
-    def accelerations(self) -> Slopes:
+    def accelerations(self) -> ExpressionDerivatives:
         """Derivatives of e₂, coordinates below constraints; (3) for ∂/∂v of holonomic rows."""
         pfaffian = [k for k, row in enumerate(self.rows.rows) if not row.holonomic]
         out = self._chained(self.local.accelerations, self.local.A, pfaffian, self._own)
         v = 2.0 * self.speeds.q + np.concatenate([self.rows.A, self.coordinate_rows]) @ self.turn
         v[pfaffian] = out.v[pfaffian]
-        return Slopes(out.q, v, out.u, out.t)
+        return ExpressionDerivatives(out.q, v, out.u, out.t)
 
     @cached_property
     def turn(self) -> np.ndarray:
@@ -124,7 +124,7 @@ class EquationDerivatives:
         return B
 
     @cached_property
-    def speeds(self) -> Slopes:
+    def speeds(self) -> ExpressionDerivatives:
         """Derivatives of e₃."""
         return self._chained(self.local.speeds, zeros(0, 0), [], self._own)
 
@@ -158,7 +158,7 @@ class EquationDerivatives:
 
     def _chained(
         self, L: LocalSlopes, A: np.ndarray, only: list[int] | None = None, own: Sequence[set[int] | None] = ()
-    ) -> Slopes:
+    ) -> ExpressionDerivatives:
         """(1) and (2); A: how the expressions depend on v̇ and V̇, if they do. `only`: the rows to have ∂/∂v.
 
         own: the velocities that each expression knows.
@@ -177,7 +177,7 @@ class EquationDerivatives:
                 q[r, dofs] = q[r, dofs] + by_T[i] @ S + by_V[i] @ D + by_rate[i] @ F
                 if only is None or r in only:
                     v[r, dofs] = v[r, dofs] + by_V[i] @ S + by_rate[i] @ G
-        return Slopes(q, v, L.u, L.t)
+        return ExpressionDerivatives(q, v, L.u, L.t)
 
     def _inward(self, X: np.ndarray) -> np.ndarray:
         """Forces on joints and wrenches on links, one under another, as forces along v."""

@@ -12,7 +12,7 @@ from dalembert import checks
 from dalembert.errors import ArgumentError, unknown
 from dalembert.lazy import cached_property
 from dalembert.mechanism.body import Body, Frame
-from dalembert.mechanism.constraints import Loop
+from dalembert.mechanism.constraints import LoopJoint
 from dalembert.protocols import Inputs, Parameters, StateGiven
 from dalembert.recursions.pairs import Pairs
 from dalembert.spatial import Transform
@@ -327,8 +327,8 @@ class Evaluating(Given):
             self._functions[key] = trace(self.description, name, arguments, value, rows)
         return self._functions[key]
 
-    def _loop(self, name: Any) -> Loop:
-        loops = {c.name: c for c in self.description.constraints if isinstance(c, Loop)}
+    def _loop(self, name: Any) -> LoopJoint:
+        loops = {c.name: c for c in self.description.constraints if isinstance(c, LoopJoint)}
         if not isinstance(name, str) or name not in loops:
             raise unknown("loop", name, loops)
         return loops[name]

@@ -17,7 +17,7 @@ import numpy as np
 from dalembert.errors import DescriptionError
 from dalembert.mechanism.body import Frame
 from dalembert.mechanism.checks import check_free_symbols
-from dalembert.mechanism.constraints import Loop
+from dalembert.mechanism.constraints import LoopJoint
 from dalembert.mechanism.traced import Load, TracedState
 from dalembert.recursions import kinematics
 from dalembert.recursions.articulated_body import articulated_body
@@ -141,7 +141,7 @@ def _reactions(s: Trace) -> Any:
     return out
 
 
-def _loop_wrench(s: Trace, loop: Loop) -> Any:
+def _loop_wrench(s: Trace, loop: LoopJoint) -> Any:
     """(6,): the wrench the closing joint puts on frame b, in b's axes."""
     lam, W = s.multipliers_of(loop.name), zeros(6)
     for name, jet, _ in loop.jets(s.state)[1]:
@@ -150,7 +150,7 @@ def _loop_wrench(s: Trace, loop: Loop) -> Any:
     return np.concatenate([O @ W[:3], O @ W[3:]])
 
 
-def _cut_joint(s: Trace, loop: Loop) -> tuple[Any, ...]:
+def _cut_joint(s: Trace, loop: LoopJoint) -> tuple[Any, ...]:
     """Position and velocity of a cut joint."""
     return s.state.cut_joint(loop.name)
 
@@ -290,7 +290,7 @@ FRAME_FUNCTIONS: dict[str, tuple[tuple[str, ...], Callable[[Trace, Frame, str], 
 
 
 #: and about a cut joint
-LOOP_FUNCTIONS: dict[str, tuple[tuple[str, ...], Callable[[Trace, Loop], Any]]] = {
+LOOP_FUNCTIONS: dict[str, tuple[tuple[str, ...], Callable[[Trace, LoopJoint], Any]]] = {
     "cut_joint": (("q", "v", "p"), _cut_joint),
     "loop_wrench": (("q", "lam", "p"), _loop_wrench),
 }
@@ -319,7 +319,7 @@ OUTPUTS: dict[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Traced:
+class TracedFunction:
     """What `trace` makes of a function: the arguments that matter, and its outputs with their names and shapes."""
 
     name: str
@@ -336,7 +336,7 @@ class Traced:
 
 def traced(
     s: Trace, name: str, arguments: Sequence[str], value: Callable[[Trace], Any], named: Sequence[str] | None = None
-) -> Traced:
+) -> TracedFunction:
     """The outputs of a function of a tracing."""
     result = value(s)
     values = result if isinstance(result, tuple) else (result,)
@@ -346,7 +346,7 @@ def traced(
         names.remove("t")
     numbered = [name] if len(values) == 1 else [f"{name}{i}" for i in range(len(values))]
     labels = named or OUTPUTS.get(name) or numbered
-    return Traced(name, {n: s.sx[n] for n in names}, outputs, labels, tuple(np.shape(x) for x in values))
+    return TracedFunction(name, {n: s.sx[n] for n in names}, outputs, labels, tuple(np.shape(x) for x in values))
 
 
 def trace(
@@ -368,7 +368,7 @@ def trace_together(
     description: Description,
     wanted: Mapping[str, tuple[Sequence[str], Callable[[Trace], Any]]],
     rows: tuple[int, ...] | None,
-) -> tuple[ca.Function, list[Traced]]:
+) -> tuple[ca.Function, list[TracedFunction]]:
     """One casadi.Function of all outputs of several functions, of all their arguments, and the functions."""
     parts = [traced(recent_trace(description, rows), name, *of) for name, of in wanted.items()]
     inputs = {n: x for part in parts for n, x in part.arguments.items()}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import ArgumentError, unknown
-from dalembert.mechanism.layout import Layout
+from dalembert.mechanism.layout import TreeLayout
 from dalembert.mechanism.values import vector_of
 from dalembert.protocols import Inputs, Parameters, StateGiven
 from dalembert.system.state import State, make_state
@@ -19,7 +19,7 @@ class Given:
     """The part of `System` that knows names and sizes."""
 
     name: str
-    layout: Layout
+    layout: TreeLayout
     nq: int
     nv: int
     q_names: list[str]

@@ -17,10 +17,10 @@ import casadi as ca
 from dalembert.compiler import Kernel, cache
 from dalembert.compiler.build import compile_parts, loaded
 from dalembert.compiler.kernel import Interface, restored
-from dalembert.compiler.parts import Part
+from dalembert.compiler.parts import ProgramPart
 from dalembert.forks import undisturbed
 from dalembert.sources import package_stamp
-from dalembert.system.functions import Traced
+from dalembert.system.functions import TracedFunction
 from dalembert.system.rows import RowNames
 
 Shaped = tuple[ca.Function, tuple[tuple[int, ...], ...]]
@@ -56,7 +56,7 @@ def has(digest: str | None, key: tuple[Any, ...], lanes: int = 1) -> bool:
 def kernels(
     digest: str | None,
     keys: Mapping[str, tuple[Any, ...]],
-    trace: Callable[[], tuple[ca.Function, Sequence[Traced]]],
+    trace: Callable[[], tuple[ca.Function, Sequence[TracedFunction]]],
     alone: Callable[[str], ca.Function],
 ) -> dict[str, Kernel]:
     """Kernels of several functions that share most of what they compute, traced and compiled as one; see `kernel`.
@@ -68,7 +68,7 @@ def kernels(
     parts, place = [], 0
     for part in traced:
         inputs = tuple(f.name_in().index(n) for n in part.arguments)
-        parts.append(Part(part.name, inputs, place, place + len(part.outputs)))
+        parts.append(ProgramPart(part.name, inputs, place, place + len(part.outputs)))
         place += len(part.outputs)
     out = {}
     for part, code in zip(traced, compile_parts(f, parts, whole).values()):

@@ -20,7 +20,7 @@ import numpy as np
 
 from dalembert.errors import ArgumentError, DescriptionError
 from dalembert.mechanism.forces import Force, KinematicInput
-from dalembert.mechanism.layout import Layout
+from dalembert.mechanism.layout import TreeLayout
 from dalembert.recursions.composite_body import composite_body
 from dalembert.recursions.elimination import TreeFactor, eliminate, mass_factor
 from dalembert.recursions.sparse import Sparse, dense
@@ -28,11 +28,11 @@ from dalembert.symbols import array, is_number, to_sx, zeros
 
 if TYPE_CHECKING:
     from dalembert.recursions.innovations import Innovations
-    from dalembert.system.rows import Rows
+    from dalembert.system.rows import ConstraintRows
     from dalembert.system.trace import Trace
 
 
-def led_velocities(layout: Layout, forces: Sequence[Force]) -> dict[str, int]:
+def led_velocities(layout: TreeLayout, forces: Sequence[Force]) -> dict[str, int]:
     """The place in v that each kinematic input leads, by its name."""
     led = [f for f in forces if isinstance(f, KinematicInput)]
     return {f.name: layout.v_slice(f.joint.name).start + f.index for f in led}
@@ -82,7 +82,7 @@ class Led:
         A[:, self.places] = 0.0
         return A
 
-    def sparse(self, rows: Rows) -> Sparse:
+    def sparse(self, rows: ConstraintRows) -> Sparse:
         """A of some rows by its elements, with nothing in the columns of what is led."""
         return rows.sparse.without(self.places) if self else rows.sparse
 

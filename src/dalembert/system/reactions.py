@@ -11,7 +11,7 @@ import numpy as np
 from dalembert.analysis.manifold import tangent
 from dalembert.analysis.mobility import determinate
 from dalembert.errors import unknown
-from dalembert.mechanism.constraints import Loop
+from dalembert.mechanism.constraints import LoopJoint
 from dalembert.protocols import Inputs, Parameters
 from dalembert.rank import rank_policy
 from dalembert.system.state import State
@@ -90,7 +90,7 @@ class Reactions:
 def reactions(system: System, x: State, a: Acceleration, u: Inputs, p: Parameters, on: np.ndarray) -> Reactions:
     """The reactions that go with an acceleration."""
     rows = system.rows
-    loops = [c.name for c in system.description.constraints if isinstance(c, Loop)]
+    loops = [c.name for c in system.description.constraints if isinstance(c, LoopJoint)]
 
     def wrenches(multipliers: np.ndarray) -> dict[str, np.ndarray]:
         lam = np.concatenate([multipliers, np.zeros(len(rows.all_named) - len(multipliers))])

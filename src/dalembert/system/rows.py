@@ -87,7 +87,7 @@ class RowNames:
 
 
 @dataclass(frozen=True)
-class Rows:
+class ConstraintRows:
     """Rows that constrain the motion, traced."""
 
     of: tuple[str, ...]  # constraint of each row
@@ -108,7 +108,7 @@ class Rows:
         return RowNames(self.of, named, kinds, self.left_out, self.branch_of, self.branch_signs, coupling)
 
     @staticmethod
-    def traced(constraints: Sequence[Constraint], s: TracedState) -> Rows:
+    def traced(constraints: Sequence[Constraint], s: TracedState) -> ConstraintRows:
         """Trace every constraint; a row that can never hold is refused."""
         of, rows, void, branch = [], [], [], []
         for c in constraints:
@@ -126,13 +126,13 @@ class Rows:
                 else:
                     branch.append((c.name, what, sign))
         names, signs, values = zip(*branch) if branch else ((), (), ())
-        return Rows(tuple(of), tuple(rows), tuple(void), _column(values), names, signs, s.at.tree.nv)
+        return ConstraintRows(tuple(of), tuple(rows), tuple(void), _column(values), names, signs, s.at.tree.nv)
 
-    def only(self, chosen: Sequence[int]) -> Rows:
+    def only(self, chosen: Sequence[int]) -> ConstraintRows:
         """Some of the rows."""
         return replace(self, of=tuple(self.of[k] for k in chosen), rows=tuple(self.rows[k] for k in chosen))
 
-    def only_holonomic(self) -> Rows:
+    def only_holonomic(self) -> ConstraintRows:
         """Without the Pfaffian rows."""
         return self.only([k for k, row in enumerate(self.rows) if row.holonomic])
 

@@ -11,7 +11,7 @@ import numpy as np
 from dalembert import checks
 from dalembert.errors import ArgumentError, unknown
 from dalembert.hints import hinted
-from dalembert.mechanism.layout import Layout
+from dalembert.mechanism.layout import TreeLayout
 from dalembert.mechanism.values import vector_of
 from dalembert.protocols import Inputs, Parameters
 from dalembert.system.state_frames import FramesOfState
@@ -36,7 +36,7 @@ class State(FramesOfState):
     q: np.ndarray  # (nq,)
     v: np.ndarray  # (nv,)
     t: float
-    layout: Layout
+    layout: TreeLayout
     evidence: Any = None  # how it was found, where it was assembled
     p: np.ndarray | None = None  # (np,) parameters it was made with; None: those of the system that is asked
     u: np.ndarray | None = None  # (nu,) inputs that act in it; None: zero
@@ -95,7 +95,7 @@ class State(FramesOfState):
 
 
 def make_state(
-    layout: Layout,
+    layout: TreeLayout,
     q: Any,
     v: Any,
     t: float,
@@ -128,13 +128,13 @@ def make_state(
     return State(frozen(qs), frozen(vs), t, layout, evidence, own, inputs, defaults)
 
 
-def parameters_of(layout: Layout, p: Parameters, rest: np.ndarray | None) -> np.ndarray:
+def parameters_of(layout: TreeLayout, p: Parameters, rest: np.ndarray | None) -> np.ndarray:
     """(np,) parameters p, by name or as an array; what is not named is as in `rest`, or as declared."""
     values = layout.mechanism.parameters.values
     return _vector(p, values, vector_of(values) if rest is None else rest, "parameter")
 
 
-def inputs_of(layout: Layout, u: Inputs, rest: np.ndarray | None) -> np.ndarray:
+def inputs_of(layout: TreeLayout, u: Inputs, rest: np.ndarray | None) -> np.ndarray:
     """(nu,) inputs u, by name or as an array; what is not named is as in `rest`, or zero."""
     sizes = {name: np.zeros(x.numel()) for name, x in layout.mechanism.inputs.items()}
     return _vector(u, sizes, vector_of(sizes) if rest is None else rest, "input")
@@ -150,12 +150,12 @@ def _vector(given: Any, like: Mapping[str, np.ndarray], rest: np.ndarray, kind: 
     return frozen(vector_of(filled(given, start, kind)))
 
 
-def neutral(layout: Layout) -> np.ndarray:
+def neutral(layout: TreeLayout) -> np.ndarray:
     """Every joint at its neutral position."""
     return np.concatenate([np.zeros(0), *(a.joint.neutral() for a in layout.joints.values())])
 
 
-def _filled(layout: Layout, start: np.ndarray | None, given: Any, which: str) -> np.ndarray:
+def _filled(layout: TreeLayout, start: np.ndarray | None, given: Any, which: str) -> np.ndarray:
     names = layout.q_names if which == "q" else layout.v_names
     kind = "coordinate" if which == "q" else "velocity"
     if given is not None and not isinstance(given, Mapping):
@@ -220,7 +220,7 @@ def _value(x: np.ndarray) -> Any:
     return float(x[0]) if len(x) == 1 else x
 
 
-def _lookup(x: np.ndarray, name: str, names: list[str], where: Any, layout: Layout) -> Any:
+def _lookup(x: np.ndarray, name: str, names: list[str], where: Any, layout: TreeLayout) -> Any:
     if isinstance(name, str):
         if name in names:
             return float(x[names.index(name)])

@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert import checks
-from dalembert.mechanism.layout import Layout
+from dalembert.mechanism.layout import TreeLayout
 from dalembert.mechanism.traced import TracedState, line_points
 from dalembert.mechanism.values import vector_of
 from dalembert.recursions.kinematics import in_world_axes
@@ -26,7 +26,7 @@ class FramesOfState:
     q: np.ndarray
     v: np.ndarray
     t: float
-    layout: Layout
+    layout: TreeLayout
     p: np.ndarray | None
     defaults: np.ndarray | None
 

@@ -19,7 +19,7 @@ from dalembert.mechanism.checks import check_laws, check_masses
 from dalembert.mechanism.forces import JointSpringDamper
 from dalembert.mechanism.joints import Fixed
 from dalembert.mechanism.joints.attachment import Attachment
-from dalembert.mechanism.layout import Layout
+from dalembert.mechanism.layout import TreeLayout
 from dalembert.mechanism.mechanism import Mechanism
 from dalembert.mechanism.topology import with_tree
 from dalembert.mechanism.touching import compliant_stops
@@ -70,7 +70,7 @@ class System(ConstraintQuestions):
         checks.choice(backend, ("native", "casadi"), "backend")
         if not isinstance(mechanism, Mechanism):
             raise ArgumentError(f"mechanism is {checks.shown(mechanism)}; needed: a Mechanism.")
-        layout = Layout(with_tree(mechanism.snapshot()))
+        layout = TreeLayout(with_tree(mechanism.snapshot()))
         self._set_up(layout, backend)
 
         def check() -> None:
@@ -79,7 +79,7 @@ class System(ConstraintQuestions):
 
         kept.checked(self._digest, check)
 
-    def _set_up(self, layout: Layout, backend: str) -> None:
+    def _set_up(self, layout: TreeLayout, backend: str) -> None:
         self.layout, self.backend = layout, backend
         mechanism = layout.mechanism
         self.name = mechanism.name
@@ -96,7 +96,7 @@ class System(ConstraintQuestions):
         ]
         self.description = Description(
             self.layout,
-            Layout(mechanism, lump=False) if any(_fixed(a) for a in layout.joints.values()) else layout,
+            TreeLayout(mechanism, lump=False) if any(_fixed(a) for a in layout.joints.values()) else layout,
             mechanism.gravity,
             (*springs, *compliant_stops(self.layout.joints.values()), *mechanism.forces.values()),
             tuple(mechanism.constraints.values()),
@@ -311,7 +311,7 @@ def _fixed(attachment: Attachment) -> bool:
 
 
 def _restored(
-    layout: Layout,
+    layout: TreeLayout,
     backend: str,
     parameters: Mapping[str, np.ndarray],
     removed: Sequence[str],

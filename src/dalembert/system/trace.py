@@ -14,13 +14,13 @@ from dalembert.lazy import cached_property
 from dalembert.mechanism.body import Frame
 from dalembert.mechanism.constraints import Constraint
 from dalembert.mechanism.forces import Force
-from dalembert.mechanism.layout import Layout
+from dalembert.mechanism.layout import TreeLayout
 from dalembert.mechanism.traced import Load, TracedState
 from dalembert.recursions import kinematics
 from dalembert.recursions.newton_euler import newton_euler
 from dalembert.symbols import symbols, zeros
 from dalembert.system.led import Led
-from dalembert.system.rows import Rows
+from dalembert.system.rows import ConstraintRows
 from dalembert.system.sharing import Shared
 from dalembert.system.sliding import Loaded, Sliding, add_sliding
 
@@ -29,8 +29,8 @@ from dalembert.system.sliding import Loaded, Sliding, add_sliding
 class Description:
     """The data of a mechanism that the functions need, as it was when compiled."""
 
-    layout: Layout
-    whole: Layout  # the same with a link for every body, fixed ones included
+    layout: TreeLayout
+    whole: TreeLayout  # the same with a link for every body, fixed ones included
     gravity: np.ndarray
     forces: tuple[Force, ...]
     constraints: tuple[Constraint, ...]
@@ -103,9 +103,9 @@ class Trace:
         return self.chosen is not None and bool(self.d.sliding or self.d.loaded)
 
     @cached_property
-    def rows(self) -> Rows:
+    def rows(self) -> ConstraintRows:
         """Rows of the described constraints, without trivial rows."""
-        rows = Rows.traced(self.d.constraints, self.state) if self.base is None else self.base.rows
+        rows = ConstraintRows.traced(self.d.constraints, self.state) if self.base is None else self.base.rows
         return rows if self.chosen is None else rows.only(self.chosen)
 
     @cached_property

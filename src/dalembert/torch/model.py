@@ -9,7 +9,7 @@ import torch
 
 from dalembert.errors import ArgumentError
 from dalembert.export.differentiable import model
-from dalembert.export.differentiable.function import Function
+from dalembert.export.differentiable.function import DifferentiableFunction
 from dalembert.torch.operators import evaluate
 
 
@@ -29,7 +29,7 @@ class TorchArrays:
             raise ArgumentError(f"{what} is on {x.device}; mechanisms are computed on the CPU: {what}.cpu().")
         return x
 
-    def apply(self, f: Function, x: torch.Tensor, c: torch.Tensor) -> torch.Tensor:
+    def apply(self, f: DifferentiableFunction, x: torch.Tensor, c: torch.Tensor) -> torch.Tensor:
         """f(x; c)."""
         return evaluate(f, x, c.detach())
 
@@ -46,6 +46,6 @@ class TorchArrays:
         return (x * x).sum(dim=-1, keepdim=True).sqrt()
 
 
-class Model(model.Model):
-    __doc__ = model.Model.__doc__
+class Model(model.DifferentiableModel):
+    __doc__ = model.DifferentiableModel.__doc__
     _arrays = TorchArrays()

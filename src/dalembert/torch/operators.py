@@ -1,4 +1,4 @@
-"""A `Function` as operators of PyTorch, each with its gradient and its batching.
+"""A `DifferentiableFunction` as operators of PyTorch, each with its gradient and its batching.
 
     value(x, c) = f                    gradient by x: adjoint; forward: tangent
     adjoint(x, c, y, w) = wᵀf′         gradient by x: second, by w: tangent
@@ -18,13 +18,15 @@ from torch import Tensor
 from torch.library import custom_op, register_autograd, register_fake, register_vmap
 
 from dalembert.errors import ArgumentError
-from dalembert.export.differentiable.function import Function
+from dalembert.export.differentiable.function import DifferentiableFunction
 
-_functions: list[Function] = []  # for the life of the process: graphs that were compiled know their numbers
-_numbers: dict[Function, int] = {}
+_functions: list[
+    DifferentiableFunction
+] = []  # for the life of the process: graphs that were compiled know their numbers
+_numbers: dict[DifferentiableFunction, int] = {}
 
 
-def evaluate(f: Function, x: Tensor, c: Tensor) -> Tensor:
+def evaluate(f: DifferentiableFunction, x: Tensor, c: Tensor) -> Tensor:
     """f(x; c) for tensors (…, nx) and (…, nc)."""
     if f not in _numbers:
         _functions.append(f)
@@ -121,7 +123,9 @@ def _no_more(ctx: Any, *_: Any) -> Any:
     )
 
 
-def _differentiable(op: Any, size: Callable[[Function], int], back: Any, along: Any) -> Callable[..., Tensor]:
+def _differentiable(
+    op: Any, size: Callable[[DifferentiableFunction], int], back: Any, along: Any
+) -> Callable[..., Tensor]:
     """An operator with its gradient, its derivative forward and its batching, also under the transforms of torch.func.
 
     PyTorch asks a registered operator for the first, and an autograd.Function for all of them.
@@ -130,7 +134,7 @@ def _differentiable(op: Any, size: Callable[[Function], int], back: Any, along: 
     def fake(x: Tensor, *rest: Any) -> Tensor:
         return x.new_empty((*x.shape[:-1], size(_functions[rest[-1]])))
 
-    class Rules(torch.autograd.Function):
+    class OperatorRules(torch.autograd.Function):
         forward = staticmethod(lambda *given: op(*given))
         setup_context = staticmethod(_save)
         backward = staticmethod(back)
@@ -142,12 +146,12 @@ def _differentiable(op: Any, size: Callable[[Function], int], back: Any, along: 
             *tensors, number = given
             n = info.batch_size
             moved = [t.expand(n, *t.shape) if k is None else t.movedim(k, 0) for t, k in zip(tensors, dims)]
-            return Rules.apply(*moved, number), 0
+            return OperatorRules.apply(*moved, number), 0
 
     register_fake(op)(fake)
     register_autograd(op, back, setup_context=_save_for_gradient)
-    register_vmap(op, Rules.vmap)
-    return Rules.apply
+    register_vmap(op, OperatorRules.vmap)
+    return OperatorRules.apply
 
 
 def _save_for_gradient(ctx: Any, inputs: Any, output: Any) -> None:

@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.mechanism.body import Frame
-from dalembert.mechanism.constraints import Expressions, Loop, PointOn, Rod
+from dalembert.mechanism.constraints import Expressions, LoopJoint, PointOn, Rod
 from dalembert.mechanism.contacts import Rope, SphereOnPlane, SphereOnSphere
 from dalembert.mechanism.forces import Bushing
 from dalembert.mechanism.forces.cable import Line as Taut
@@ -19,7 +19,7 @@ from dalembert.spatial import Transform
 from dalembert.symbols import Scalar
 from dalembert.system.system import System
 from dalembert.view.poses import place_on_body
-from dalembert.view.scene import Link, Place, SceneJoint
+from dalembert.view.scene import DrawnLink, Place, SceneJoint
 
 LOOSE = ("free", "planar")  # joints whose parent frame is no place of the body
 GLYPHS = {
@@ -40,7 +40,7 @@ class Attachments:
     index: dict[str, int]
     ends: list[list[np.ndarray]] = field(default_factory=list)
     joints: list[SceneJoint] = field(default_factory=list)
-    links: list[Link] = field(default_factory=list)
+    links: list[DrawnLink] = field(default_factory=list)
     wheels: list[tuple[Place, float, int | None]] = field(default_factory=list)
     guides: list[tuple[Place, str]] = field(default_factory=list)  # lines that points stay on
     slid: list[SceneJoint] = field(default_factory=list)  # the points that stay on them
@@ -69,12 +69,12 @@ def attachments(system: System, p: Parameters = None) -> Attachments:
     for a in system.layout.joints.values():
         _join(s, a.name, a.joint, *((a.child, a.parent) if a.flipped else (a.parent, a.child)), False)
     for c in system.description.constraints:
-        if isinstance(c, Loop):
+        if isinstance(c, LoopJoint):
             _join(s, c.name, c.joint, c.a, c.b, True)
         elif isinstance(c, (Rod, PointOn)):
             ends = s.place(c.a), s.place(c.b)
             if isinstance(c, Rod):
-                s.links.append(Link("rod", c.name, ends))
+                s.links.append(DrawnLink("rod", c.name, ends))
             elif c.kind == "point on line":
                 s.guides.append((s.place(c.a, turn=c.orientation), c.name))
                 s.slid.append(SceneJoint(c.name, c.kind, True, *ends, "none"))
@@ -96,7 +96,9 @@ def attachments(system: System, p: Parameters = None) -> Attachments:
             s.rubber.append(s.place(force.b))
     lines = [force for force in system.description.forces if isinstance(force, Taut)]
     for force in lines:
-        s.links.append(Link(LOOKS.get(force.kind, force.kind), force.name, tuple(s.place(f) for f in force.points)))
+        s.links.append(
+            DrawnLink(LOOKS.get(force.kind, force.kind), force.name, tuple(s.place(f) for f in force.points))
+        )
         for place in s.links[-1].points if force.kind != "cable" else ():
             s.attach(place)
     for name, frame in system.layout.frames.items():
@@ -113,7 +115,7 @@ def attachments(system: System, p: Parameters = None) -> Attachments:
 def _touch(s: Attachments, touch: Any) -> None:
     """A contact: a ball of its radius, or a point of its body, above a floor. A rope: a line."""
     if isinstance(touch, Rope):
-        s.links.append(Link("cable", touch.name, tuple(s.place(f) for f in touch.points)))
+        s.links.append(DrawnLink("cable", touch.name, tuple(s.place(f) for f in touch.points)))
     elif isinstance(touch, SphereOnSphere):
         for frame, size in ((touch.frame, touch.radius), (touch.other, touch.other_radius)):
             _ball(s, s.place(frame, touch.name), size)

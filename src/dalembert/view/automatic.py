@@ -19,7 +19,7 @@ from dalembert.view.outlines import rounded
 from dalembert.view.plane import sight, turned
 from dalembert.view.poses import body_poses, place_on_body
 from dalembert.view.ropes import roads, ropes
-from dalembert.view.scene import COLORS, GROUND, Link, Place, Scene, SceneBody, SceneJoint, Solid
+from dalembert.view.scene import COLORS, GROUND, DrawnLink, DrawnSolid, Place, Scene, SceneBody, SceneJoint
 
 STEEL, CLOSING, RAIL, FLOOR, RUBBER = "#d9dde2", "#c0392b", "#aeb4bd", "#9aa5b1", "#30363d"
 EYES = ((35.0, 22.0), (-35.0, 22.0), (60.0, 22.0), (-60.0, 22.0))  # corners to look from
@@ -78,7 +78,7 @@ class Furniture:
             layers[k] = next(i for i in range(len(self.poses)) if i not in taken) if same[k] == k else layers[same[k]]
         return layers
 
-    def add(self, k: int, solid: Solid) -> None:
+    def add(self, k: int, solid: DrawnSolid) -> None:
         """Put a solid on body k."""
         self.scene.bodies[k].solids.append(solid)
 
@@ -95,7 +95,7 @@ class Furniture:
         if len(ends) > 1:
             self.add(k, self.hull(k, np.array(ends)))
 
-    def hull(self, k: int, points: np.ndarray) -> Solid:
+    def hull(self, k: int, points: np.ndarray) -> DrawnSolid:
         """The bar, plate or rounded solid through points (n, 3) of body k."""
         middle = points.mean(axis=0)
         _, size, Vt = np.linalg.svd(points - middle, full_matrices=True)
@@ -107,16 +107,18 @@ class Furniture:
             along = (points - middle) @ Vt[0]
             R = turn_to(Vt[0])
             x, length = middle + Vt[0] * (along.min() + along.max()) / 2, float(np.ptp(along))
-            return Solid("capsule", (0.75 * self.r, length), Transform(R, x))
+            return DrawnSolid("capsule", (0.75 * self.r, length), Transform(R, x))
         if size[2] < 1e-2 * size[0]:
             return self.plate(points, middle, Vt[2])
         vertices, faces = round_hull(points - middle, 0.7 * self.r)
-        return Solid("mesh", T=Transform(np.eye(3), middle), vertices=vertices, faces=faces)
+        return DrawnSolid("mesh", T=Transform(np.eye(3), middle), vertices=vertices, faces=faces)
 
-    def plate(self, points: np.ndarray, middle: np.ndarray, normal: np.ndarray) -> Solid:
+    def plate(self, points: np.ndarray, middle: np.ndarray, normal: np.ndarray) -> DrawnSolid:
         """The plate with round corners through points (n, 3) near a plane."""
         R = turn_to(normal)
-        return Solid("plate", (self.r,), Transform(R, middle), outline=rounded((points - middle) @ R[:, :2], self.r))
+        return DrawnSolid(
+            "plate", (self.r,), Transform(R, middle), outline=rounded((points - middle) @ R[:, :2], self.r)
+        )
 
     def _lonely(self, k: int, ends: list[np.ndarray], b: SceneBody) -> None:
         """A body with one end or none: a bar to its centre of mass, and a solid of its inertia there."""
@@ -136,11 +138,11 @@ class Furniture:
         low, high = 1.5 * self.r, max(1.5 * self.r, 0.3 * self.scene.length)
         dims = np.clip(dims, low, high)
         if dims[2] > 0.8 * dims[0]:
-            self.add(k, Solid("sphere", (float(dims.mean()) / 2 * 1.2,), Transform(np.eye(3), at)))
+            self.add(k, DrawnSolid("sphere", (float(dims.mean()) / 2 * 1.2,), Transform(np.eye(3), at)))
         elif dims[1] > 0.8 * dims[0] and dims[2] < 0.5 * dims[0]:
-            self.add(k, Solid("cylinder", (dims[0] / 2, dims[2]), Transform(R, at)))
+            self.add(k, DrawnSolid("cylinder", (dims[0] / 2, dims[2]), Transform(R, at)))
         else:
-            self.add(k, Solid("box", tuple(dims.tolist()), Transform(R, at)))
+            self.add(k, DrawnSolid("box", tuple(dims.tolist()), Transform(R, at)))
 
     def _dims(self, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Edges (3,) of the box of body k's inertia, the longest first, and their directions (3, 3)."""
@@ -164,11 +166,11 @@ class Furniture:
         elif j.glyph in ("slider", "sleeve"):
             self._slider(j)
         elif j.glyph == "ball":
-            self.add(j.b.body, Solid("sphere", (1.25 * self.r,), j.b.T, STEEL, joint=j.name))
+            self.add(j.b.body, DrawnSolid("sphere", (1.25 * self.r,), j.b.T, STEEL, joint=j.name))
         elif j.glyph == "cross":
             for turn in (turn_to([1, 0, 0]), turn_to([0, 1, 0])):
                 T = Transform(j.b.T.R @ turn, j.b.T.p)
-                self.add(j.b.body, Solid("cylinder", (0.55 * self.r, 3.0 * self.r), T, STEEL, joint=j.name))
+                self.add(j.b.body, DrawnSolid("cylinder", (0.55 * self.r, 3.0 * self.r), T, STEEL, joint=j.name))
         elif j.glyph == "pin":
             self._pin(j)
         for own in (j.a, j.b):
@@ -182,10 +184,10 @@ class Furniture:
             x = self.lifted(j.b.body, j.b.T.p, (low + high) / 2)
             length = ((high - low) * LAYER + 1.5) * self.r
             T = Transform(turn_to(self.own(j.b.body, self.normal)), x)
-            self.add(j.b.body, Solid("cylinder", (0.5 * self.r, length), T, color, joint=j.name))
+            self.add(j.b.body, DrawnSolid("cylinder", (0.5 * self.r, length), T, color, joint=j.name))
             return
-        self.add(j.a.body, Solid("cylinder", (1.1 * self.r, 2.2 * self.r), j.a.T, joint=j.name))
-        self.add(j.b.body, Solid("cylinder", (0.6 * self.r, 3.2 * self.r), j.b.T, color, joint=j.name))
+        self.add(j.a.body, DrawnSolid("cylinder", (1.1 * self.r, 2.2 * self.r), j.a.T, joint=j.name))
+        self.add(j.b.body, DrawnSolid("cylinder", (0.6 * self.r, 3.2 * self.r), j.b.T, color, joint=j.name))
 
     def support(self, x: np.ndarray, name: str = "") -> None:
         """Support of a point on the ground: a foot behind a planar mechanism, a stand below a spatial one."""
@@ -194,12 +196,12 @@ class Furniture:
             R = np.column_stack([self.scene.axes[:, 0], up, self.normal])
             foot = np.array([[-1.6 * r, -3.2 * r], [1.6 * r, -3.2 * r], [0.0, 0.0]])
             T = Transform(R, self.lifted(0, x, -1.0))
-            self.add(0, Solid("plate", (r,), T, joint=name, outline=rounded(foot, 0.8 * r)))
+            self.add(0, DrawnSolid("plate", (r,), T, joint=name, outline=rounded(foot, 0.8 * r)))
             return
         if len(self.grounded) > 2:  # they share a pane
             return
-        self.add(0, Solid("cylinder", (1.9 * r, 0.8 * r), Transform(turn_to(up), x - 2.0 * r * up), joint=name))
-        self.add(0, Solid("cylinder", (0.9 * r, 2.0 * r), Transform(turn_to(up), x - r * up), joint=name))
+        self.add(0, DrawnSolid("cylinder", (1.9 * r, 0.8 * r), Transform(turn_to(up), x - 2.0 * r * up), joint=name))
+        self.add(0, DrawnSolid("cylinder", (0.9 * r, 2.0 * r), Transform(turn_to(up), x - r * up), joint=name))
 
     def ground(self) -> None:
         """The ground of a spatial mechanism: a bar between two joints on it, a pane through more."""
@@ -222,30 +224,32 @@ class Furniture:
         self.rail(j.a, low, high, j.name)
         alone = sum(j.b.body in (other.a.body, other.b.body) for other in self.s.joints) == 1
         if alone and not self._dims(j.b.body)[0].any():
-            self.add(j.b.body, Solid("sphere", (1.9 * self.r,), Transform(R, block), joint=j.name))
+            self.add(j.b.body, DrawnSolid("sphere", (1.9 * self.r,), Transform(R, block), joint=j.name))
             return
         size = (1.8 * self.r, 2.6 * self.r, 4.0 * self.r) if self.flat else (2.6 * self.r, 2.6 * self.r, 4.0 * self.r)
-        self.add(j.b.body, Solid("box", size, Transform(R, block), joint=j.name))
+        self.add(j.b.body, DrawnSolid("box", size, Transform(R, block), joint=j.name))
 
     def rail(self, place: Place, low: float, high: float, name: str) -> None:
         """A round bar along z of a place, from low to high."""
         x = place.T.p + place.T.R[:, 2] * (low + high) / 2
         if self.flat:
             x = self.lifted(place.body, x, -0.9 if place.body == 0 else self.layer[place.body])
-        self.add(place.body, Solid("cylinder", (0.45 * self.r, high - low), Transform(place.T.R, x), RAIL, joint=name))
+        self.add(
+            place.body, DrawnSolid("cylinder", (0.45 * self.r, high - low), Transform(place.T.R, x), RAIL, joint=name)
+        )
 
     def _tube(self, j: SceneJoint, t: Tube) -> None:
         """A cylinder and its rod; a bar inside them stretches, and is seen where they are too short."""
         ends = [Place("", place.body, Transform(place.T.R, x)) for place, x in ((j.a, t.base), (j.b, t.tip))]
         if self.flat:
             ends = [Place("", e.body, Transform(e.T.R, self.lifted(e.body, e.T.p, self.layer[e.body]))) for e in ends]
-        self.scene.links.append(Link("rod", j.name, tuple(ends)))
+        self.scene.links.append(DrawnLink("rod", j.name, tuple(ends)))
         for place, (low, high), radius in ((j.a, t.barrel, 1.0), (j.b, t.rod, 0.55)):
             x = (t.base if place is j.a else t.tip) + place.T.R[:, 2] * (low + high) / 2
             if self.flat:
                 x = self.lifted(place.body, x, self.layer[place.body])
             T = Transform(place.T.R, x)
-            self.add(place.body, Solid("cylinder", (radius * self.r, high - low), T))
+            self.add(place.body, DrawnSolid("cylinder", (radius * self.r, high - low), T))
 
     # --- wheels -------------------------------------------------------------------------------------------------
 
@@ -257,12 +261,12 @@ class Furniture:
             R = turn_to(np.cross(forward, side), forward)
             x = self.lifted(place.body, place.T.p, self.layer[place.body] + 1) if self.flat else place.T.p
             size = (5.0 * self.r, 1.1 * self.r, 1.4 * self.r)
-            self.add(place.body, Solid("box", size, Transform(R, x), "#30363d"))
+            self.add(place.body, DrawnSolid("box", size, Transform(R, x), "#30363d"))
         elif axis is None:
-            self.add(place.body, Solid("sphere", (radius,), place.T))
+            self.add(place.body, DrawnSolid("sphere", (radius,), place.T))
         else:
             R = turn_to(place.T.R[:, axis])
-            self.add(place.body, Solid("wheel", (radius, 0.16 * radius), Transform(R, place.T.p)))
+            self.add(place.body, DrawnSolid("wheel", (radius, 0.16 * radius), Transform(R, place.T.p)))
 
     # --- floors -------------------------------------------------------------------------------------------------
 
@@ -281,7 +285,9 @@ class Furniture:
                 edges[int(np.argmax(np.abs(self.own(plane.body, self.normal) @ plane.T.R[:, :2])))] = 6 * self.r
             x = plane.T.p + plane.T.R @ np.append((low + high) / 2, -depth / 2)
             size = (float(edges[0]), float(edges[1]), depth)
-            self.add(plane.body, Solid("box", size, Transform(plane.T.R, x), FLOOR, origin="floor", joint=plane.name))
+            self.add(
+                plane.body, DrawnSolid("box", size, Transform(plane.T.R, x), FLOOR, origin="floor", joint=plane.name)
+            )
 
     def _above(self, plane: Place, place: Place, radius: float) -> np.ndarray:
         """Where a ball is over a plane, in x and y of the plane, in all positions: the ends of its shadow, (2 N, 2)."""
@@ -328,7 +334,7 @@ def furnish(system: System, q: np.ndarray, traces: Sequence[Frame], p: Parameter
     f.ground()
     for place in s.rubber:
         if not f.given[place.body]:
-            f.add(place.body, Solid("sphere", (1.6 * f.r,), place.T, RUBBER))
+            f.add(place.body, DrawnSolid("sphere", (1.6 * f.r,), place.T, RUBBER))
     for wheel in s.wheels:
         if not f.given[wheel[0].body]:
             f.wheel(*wheel)

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.view.scene import Solid
+from dalembert.view.scene import DrawnSolid
 
 Faces = list[np.ndarray]  # arrays (m, k, 3): m polygons of k corners, counterclockwise seen from outside
 
 ROUND, STACKS = 32, 6
 
 
-def faces(solid: Solid, round_: int = ROUND) -> Faces:
+def faces(solid: DrawnSolid, round_: int = ROUND) -> Faces:
     """The faces of a solid in its own frame; together they are closed (but for a plane). round_: sides of circles."""
     s = [float(x) for x in solid.size]
     if solid.kind == "mesh":

@@ -13,14 +13,14 @@ from dalembert.errors import FileError, extra
 from dalembert.mechanism.body import Body
 from dalembert.mechanism.shapes import Shape
 from dalembert.view.outlines import rounded
-from dalembert.view.scene import Solid
+from dalembert.view.scene import DrawnSolid
 
 SUFFIXES = (".stl", ".obj", ".ply", ".off", ".glb")
 LARGEST = 64_000_000  # bytes of a mesh file
 MOST = 60_000  # triangles; a mesh with more is drawn as its convex hull
 
 
-def given_solids(body: Body, p: np.ndarray, meshes: str | os.PathLike[str] | None = None) -> list[Solid]:
+def given_solids(body: Body, p: np.ndarray, meshes: str | os.PathLike[str] | None = None) -> list[DrawnSolid]:
     """The solids of a body's own shapes, with parameters of the values p (np,).
 
     meshes: the folder that mesh files are read from (extra `meshes`); without one, or where a file is not below it,
@@ -32,7 +32,7 @@ def given_solids(body: Body, p: np.ndarray, meshes: str | os.PathLike[str] | Non
     return [solid for shape in body.shapes if (solid := _solid(shape.evaluated(number), meshes)) is not None]
 
 
-def _solid(shape: Shape, meshes: str | os.PathLike[str] | None) -> Solid | None:
+def _solid(shape: Shape, meshes: str | os.PathLike[str] | None) -> DrawnSolid | None:
     color, opacity = "", 1.0
     if shape.colour is not None:
         color = "#" + "".join(f"{round(255 * c):02x}" for c in shape.colour[:3])
@@ -44,16 +44,18 @@ def _solid(shape: Shape, meshes: str | os.PathLike[str] | None) -> Solid | None:
             return None
         vertices, faces = read_mesh(found)
         scale = np.array(shape.scale)
-        return Solid("mesh", vertices=vertices * scale, faces=faces[:, ::-1] if np.prod(scale) < 0 else faces, **look)
+        return DrawnSolid(
+            "mesh", vertices=vertices * scale, faces=faces[:, ::-1] if np.prod(scale) < 0 else faces, **look
+        )
     if shape.kind == "plate":
         x, y, thickness, *corner = shape.size
         r = min(*corner, 0.499 * x, 0.499 * y) if corner else 0.0
         corners = np.array([[a * (x / 2 - r), b * (y / 2 - r)] for a in (-1, 1) for b in (-1, 1)])
         outline = rounded(corners, r) if r > 0 else corners[[0, 2, 3, 1]]
-        return Solid("plate", (thickness,), outline=outline, **look)
+        return DrawnSolid("plate", (thickness,), outline=outline, **look)
     if shape.kind != "plane" and min(shape.size) <= 0:
         return None
-    return Solid(shape.kind, shape.size, **look)
+    return DrawnSolid(shape.kind, shape.size, **look)
 
 
 def find_mesh(file: str, folder: str | os.PathLike[str]) -> Path | None:

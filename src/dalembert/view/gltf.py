@@ -26,7 +26,7 @@ from dalembert.view.door import system_of, writing
 from dalembert.view.faces import cylinder, faces, triangles
 from dalembert.view.painting import LINKS, path_of
 from dalembert.view.poses import clock, positions_at
-from dalembert.view.scene import Link, Scene, Solid, motion, quaternions, scene
+from dalembert.view.scene import DrawnLink, DrawnSolid, Scene, motion, quaternions, scene
 
 MOST = 6000  # pictures in a file
 VERTICES = 34962  # ARRAY_BUFFER: what a view of the buffer is for
@@ -135,7 +135,7 @@ class _File:
             self.known[color, opacity] = len(self.materials) - 1
         return self.known[color, opacity]
 
-    def mesh(self, name: str, solids: list[Solid], color: str) -> int | None:
+    def mesh(self, name: str, solids: list[DrawnSolid], color: str) -> int | None:
         """The index of a mesh of solids: one primitive for each colour."""
         parts: dict[tuple[str, float], list[tuple[np.ndarray, np.ndarray]]] = {}
         for solid in solids:
@@ -168,7 +168,7 @@ class _File:
             self.samplers.append({"input": self.clock, "output": output, "interpolation": "LINEAR"})
             self.channels.append({"sampler": len(self.samplers) - 1, "target": {"node": node, "path": name}})
 
-    def link(self, s: Scene, link: Link, k: int, poses: np.ndarray) -> None:
+    def link(self, s: Scene, link: DrawnLink, k: int, poses: np.ndarray) -> None:
         """The k-th piece of a link, as a bar of unit length along z that is moved, turned and scaled."""
         a, b = (path_of(poses, place) for place in link.points[k : k + 2])
         length = np.linalg.norm(b - a, axis=1)

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from dalembert.mechanism.layout import Layout
+from dalembert.mechanism.layout import TreeLayout
 from dalembert.protocols import Parameters
 from dalembert.system.system import System
 from dalembert.view.painting import LINKS, Painting
@@ -19,13 +19,13 @@ WIDTH = 360  # pixels of a picture
 MOST = 40  # bodies of a mechanism that is drawn
 ROUND = 10  # sides of circles
 
-_SYSTEMS: WeakKeyDictionary[Layout, System] = WeakKeyDictionary()
+_SYSTEMS: WeakKeyDictionary[TreeLayout, System] = WeakKeyDictionary()
 
 
-def html_of(system: System | Layout, states: Any, text: str, p: Parameters = None) -> str:
+def html_of(system: System | TreeLayout, states: Any, text: str, p: Parameters = None) -> str:
     """A picture of positions, the last in full colour, above a text; the text alone where no picture can be made."""
     try:
-        if isinstance(system, Layout):
+        if isinstance(system, TreeLayout):
             if system not in _SYSTEMS:
                 _SYSTEMS[system] = system.mechanism.compile(backend="casadi")
             system = _SYSTEMS[system]

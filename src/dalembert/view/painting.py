@@ -11,7 +11,7 @@ from dalembert.spatial import quaternion_matrix
 from dalembert.view.attachments import turn_to
 from dalembert.view.faces import ROUND, Faces, capsule, cylinder, faces
 from dalembert.view.plane import turned
-from dalembert.view.scene import TRACES, Link, Scene
+from dalembert.view.scene import TRACES, DrawnLink, Scene
 
 LIGHT = np.array([-0.35, 0.75, 0.6]) / np.linalg.norm([-0.35, 0.75, 0.6])  # towards it, in the axes of the picture
 FINE = 0.12  # faces of spatial pictures are cut until they are shorter than this, of the mechanism
@@ -71,7 +71,7 @@ class Painting:
                 out += [(f, c, 1.0, False) for f, c in self._bars(link, poses, R)]
         return out
 
-    def _bars(self, link: Link, poses: np.ndarray, R: list[np.ndarray]) -> list[tuple[np.ndarray, str]]:
+    def _bars(self, link: DrawnLink, poses: np.ndarray, R: list[np.ndarray]) -> list[tuple[np.ndarray, str]]:
         a, b = (R[x.body] @ x.T.p + poses[x.body, :3] for x in link.points[:2])
         length, r = float(np.linalg.norm(b - a)), self.s.thickness
         if length < 1e-9 * self.s.length:
@@ -147,7 +147,7 @@ class Painting:
         sun = self.s.axes @ np.array([-0.35, 1.0, 0.45])
         return self.seen(x - ((x @ up - height) / (sun @ up))[..., None] * sun)
 
-    def line(self, link: Link, poses: np.ndarray) -> np.ndarray:
+    def line(self, link: DrawnLink, poses: np.ndarray) -> np.ndarray:
         """The points (n, 3) of a cable, an open gap or a spring's coil; none for other links."""
         if link.kind in ("rod", "actuator"):
             return np.zeros((0, 3))

@@ -16,7 +16,7 @@ from dalembert.protocols import Parameters
 from dalembert.spatial import Transform
 from dalembert.system.system import System
 from dalembert.view.poses import place_on_body
-from dalembert.view.scene import Link, Place
+from dalembert.view.scene import DrawnLink, Place
 
 SMOOTH = 60  # points of a smooth road
 
@@ -40,7 +40,9 @@ class _Drawn:
         return ca.DM(self.pose(frame)[:3, :3])
 
 
-def ropes(system: System, index: Mapping[str, int], poses: Mapping[str, np.ndarray], p: Parameters) -> Iterator[Link]:
+def ropes(
+    system: System, index: Mapping[str, int], poses: Mapping[str, np.ndarray], p: Parameters
+) -> Iterator[DrawnLink]:
     """The straight pieces of what runs around pulleys, from where they touch them: points of what carries the pulleys.
 
     poses: (4, 4) of each body in the position in which the touching points are found.
@@ -57,10 +59,12 @@ def ropes(system: System, index: Mapping[str, int], poses: Mapping[str, np.ndarr
             on = [carriers.get(f.body.name, f.body.name) if turn else f.body.name for f, _, _, turn in (a, b)]
             if np.isfinite(touching).all():
                 ends = (_place(index, poses, name, x) for name, x in zip(on, touching))
-                yield Link("cable", element.name, tuple(ends))
+                yield DrawnLink("cable", element.name, tuple(ends))
 
 
-def roads(system: System, index: Mapping[str, int], poses: Mapping[str, np.ndarray], p: Parameters) -> Iterator[Link]:
+def roads(
+    system: System, index: Mapping[str, int], poses: Mapping[str, np.ndarray], p: Parameters
+) -> Iterator[DrawnLink]:
     """The profiles of roads, below their wheels."""
     s = _Drawn(system, poses, p)
     for force in system.description.forces:
@@ -69,7 +73,7 @@ def roads(system: System, index: Mapping[str, int], poses: Mapping[str, np.ndarr
             x = np.linspace(x[0], x[-1], SMOOTH) if force.road.smooth else x
             y = (np.linalg.inv(on) @ s.pose(force.wheel))[1, 3]
             points: Sequence[np.ndarray] = [on[:3, :3] @ (a, y, h) + on[:3, 3] for a, h in zip(x, force.road.at(x))]
-            yield Link("cable", force.name, tuple(_place(index, poses, force.on.body.name, q) for q in points))
+            yield DrawnLink("cable", force.name, tuple(_place(index, poses, force.on.body.name, q) for q in points))
 
 
 def _place(index: Mapping[str, int], poses: Mapping[str, np.ndarray], body: str, x: np.ndarray) -> Place:

@@ -28,7 +28,7 @@ TRACES = ("#7a3e9d", "#1b7837", "#b2182b", "#2166ac")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Solid:
+class DrawnSolid:
     """A shape on a body.
 
     kind and size (m): "box" (three full edges), "sphere" (radius), "cylinder", "capsule" (radius, length along z, both
@@ -73,7 +73,7 @@ class SceneBody:
 
     name: str
     color: str
-    solids: list[Solid] = field(default_factory=list)
+    solids: list[DrawnSolid] = field(default_factory=list)
     mass: float | None = None
     com: np.ndarray | None = None
 
@@ -100,7 +100,7 @@ class SceneJoint:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Link:
+class DrawnLink:
     """A line between points of bodies. kind: "rod", "spring", "cable", "actuator", "gap" (of a joint left open)."""
 
     kind: str
@@ -125,7 +125,7 @@ class Scene:
     gravity: np.ndarray
     bodies: list[SceneBody]
     joints: list[SceneJoint] = field(default_factory=list)
-    links: list[Link] = field(default_factory=list)
+    links: list[DrawnLink] = field(default_factory=list)
     frames: list[Place] = field(default_factory=list)
     traces: list[Place] = field(default_factory=list)
     eye: tuple[float, float] = (35.0, 22.0)
@@ -277,4 +277,4 @@ def checked_traces(traces: Any) -> list[Any]:
     return [traces] if isinstance(traces, (Body, Frame)) else names(traces, "traces")
 
 
-__all__ = ["COLORS", "Link", "Place", "Scene", "SceneBody", "SceneJoint", "Solid", "motion", "scene"]
+__all__ = ["COLORS", "DrawnLink", "DrawnSolid", "Place", "Scene", "SceneBody", "SceneJoint", "motion", "scene"]

@@ -10,7 +10,7 @@
 from dalembert.zoo import exact
 from dalembert.zoo.car import car, car_start
 from dalembert.zoo.cart_pole import cart_pole, cart_pole_start
-from dalembert.zoo.catalog import CATALOG, Entry
+from dalembert.zoo.catalog import CATALOG, ZooEntry
 from dalembert.zoo.chain import chain, chain_start
 from dalembert.zoo.chaplygin_sleigh import chaplygin_sleigh, chaplygin_sleigh_start
 from dalembert.zoo.delta import delta, delta_start
@@ -48,8 +48,8 @@ __all__ = [
     "CATALOG",
     "PEER_FOUR_BAR",
     "PEER_SPAN",
-    "Entry",
     "StewartGeometry",
+    "ZooEntry",
     "bennett",
     "bennett_start",
     "bricard",

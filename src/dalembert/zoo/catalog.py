@@ -38,7 +38,7 @@ from dalembert.zoo.two_arms import two_arms, two_arms_start
 
 
 @dataclass(frozen=True)
-class Entry:
+class ZooEntry:
     """How to build a mechanism with its defaults, where to start it, and nv − rank A there.
 
     held: whether nothing but its motors holds it up, so that it is shown with the inputs that hold it at its start.
@@ -54,33 +54,33 @@ class Entry:
 CATALOG = {
     e.build.__name__: e
     for e in (
-        Entry(bennett, bennett_start, 1),
-        Entry(bricard, bricard_start, 1),
-        Entry(car, car_start, 2),
-        Entry(cart_pole, cart_pole_start, 2),
-        Entry(cartesian_pendulum, particle_start, 1),
-        Entry(chain, chain_start, 7),
-        Entry(chaplygin_sleigh, chaplygin_sleigh_start, 2),
-        Entry(constrained_double_pendulum, constrained_double_pendulum_start, 1),
-        Entry(delta, delta_start, 3, held=True),
-        Entry(equal_slider_crank, equal_slider_crank_start, 1),
-        Entry(five_bar, five_bar_start, 2),
-        Entry(four_bar, four_bar_start, 1),
-        Entry(furuta, furuta_start, 2),
-        Entry(hand, hand_start, 11),
-        Entry(heavy_top, heavy_top_start, 3),
-        Entry(ladder, ladder_start, 1),
-        Entry(loader, loader_start, 2),
-        Entry(marionette, marionette_start, 4),
-        Entry(parallel_four_bar, parallel_four_bar_start, 2),
-        Entry(particle_on_circle, particle_start, 1),
-        Entry(planar_3rrr, planar_3rrr_start, 3),
-        Entry(planar_human, planar_human_start, 8),
-        Entry(rolling_disc, rolling_disc_start, 3),
-        Entry(sarrus, sarrus_start, 1),
-        Entry(slider_crank, slider_crank_start, 1),
-        Entry(ssrms, ssrms_start, 10),
-        Entry(stewart, stewart_start, 6, held=True),
-        Entry(two_arms, two_arms_start, 3),
+        ZooEntry(bennett, bennett_start, 1),
+        ZooEntry(bricard, bricard_start, 1),
+        ZooEntry(car, car_start, 2),
+        ZooEntry(cart_pole, cart_pole_start, 2),
+        ZooEntry(cartesian_pendulum, particle_start, 1),
+        ZooEntry(chain, chain_start, 7),
+        ZooEntry(chaplygin_sleigh, chaplygin_sleigh_start, 2),
+        ZooEntry(constrained_double_pendulum, constrained_double_pendulum_start, 1),
+        ZooEntry(delta, delta_start, 3, held=True),
+        ZooEntry(equal_slider_crank, equal_slider_crank_start, 1),
+        ZooEntry(five_bar, five_bar_start, 2),
+        ZooEntry(four_bar, four_bar_start, 1),
+        ZooEntry(furuta, furuta_start, 2),
+        ZooEntry(hand, hand_start, 11),
+        ZooEntry(heavy_top, heavy_top_start, 3),
+        ZooEntry(ladder, ladder_start, 1),
+        ZooEntry(loader, loader_start, 2),
+        ZooEntry(marionette, marionette_start, 4),
+        ZooEntry(parallel_four_bar, parallel_four_bar_start, 2),
+        ZooEntry(particle_on_circle, particle_start, 1),
+        ZooEntry(planar_3rrr, planar_3rrr_start, 3),
+        ZooEntry(planar_human, planar_human_start, 8),
+        ZooEntry(rolling_disc, rolling_disc_start, 3),
+        ZooEntry(sarrus, sarrus_start, 1),
+        ZooEntry(slider_crank, slider_crank_start, 1),
+        ZooEntry(ssrms, ssrms_start, 10),
+        ZooEntry(stewart, stewart_start, 6, held=True),
+        ZooEntry(two_arms, two_arms_start, 3),
     )
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dalembert.formulations.problem import Factor
-from dalembert.native.struct import Doubles, Float, Int, Ints, Part, Struct
+from dalembert.native.struct import Doubles, Float, Int, Ints, Struct, StructPart
 
 
 class Levels(Struct):
@@ -30,7 +30,7 @@ class Levels(Struct):
     R = Doubles("n", "n")  # an active row is Σ_k R_ik Q_k, k among the active ones, and something kept
     active = Ints("n")  # rows of G, in the order of R
     on = Ints("most")  # 1 where active
-    factor = Part(lambda: Factor)  # (wide, n)
+    factor = StructPart(lambda: Factor)  # (wide, n)
     projected = Doubles("wide * n")
     right = Doubles("wide")
     step = Doubles("n")

@@ -12,7 +12,7 @@ import numpy as np
 from dalembert.control.native.levels_struct import Levels, make_levels
 from dalembert.formulations.problem import EUCLIDEAN, Factor, Problem, make_problem
 from dalembert.native.bound import Bound
-from dalembert.native.struct import Doubles, Float, Int, Ints, Part, Struct
+from dalembert.native.struct import Doubles, Float, Int, Ints, Struct, StructPart
 
 if TYPE_CHECKING:
     from dalembert.control.plant import Plant
@@ -36,8 +36,8 @@ class Allocation(Struct):
     nc = Int()  # bounds of multipliers and measures
     nk = Int()  # friction cones
     nf = Int()  # velocities whose motion is bounded
-    plant = Part(lambda: Bound)  # the kernel of all that follows up to `bias`
-    problem = Part(lambda: Problem)  # M, f, A, γ and the factorization of A
+    plant = StructPart(lambda: Bound)  # the kernel of all that follows up to `bias`
+    problem = StructPart(lambda: Problem)  # M, f, A, γ and the factorization of A
     B = Doubles("n", "na")
     theta = Doubles("nt")
     rate = Doubles("nt")  # θ̇
@@ -99,14 +99,14 @@ class Allocation(Struct):
     status = Int()  # an `Outcome`
     # work
     right = Doubles("3", "n + na + nt + ns")  # right sides and solutions
-    task = Part(lambda: Problem)  # its A: J K
+    task = StructPart(lambda: Problem)  # its A: J K
     white_task = Doubles("nt * n")  # J R⁻¹, in sizes of the rows
     force_size = Doubles("ns")  # sizes of the wanted multipliers and measures
     actuation = Doubles("n * na")  # KᵀB
-    drives = Part(lambda: Problem)  # its A: KᵀB in the metric of forces
+    drives = StructPart(lambda: Problem)  # its A: KᵀB in the metric of forces
     null_forces = Doubles("na * na")  # forces that move nothing
-    shaping = Part(lambda: Problem)  # its A: what forces that move nothing do to λ, or forces to the task
-    sieve = Part(lambda: Factor)  # of A, for `epsilon`
+    shaping = StructPart(lambda: Problem)  # its A: what forces that move nothing do to λ, or forces to the task
+    sieve = StructPart(lambda: Factor)  # of A, for `epsilon`
     task_rows = Doubles("nt * n")  # J K
     identity = Doubles("n * n")
     row = Doubles("m")
@@ -123,7 +123,7 @@ class Allocation(Struct):
     planes = Doubles("45 * nk", "m")  # of cones
     plane_of = Ints("45 * nk")
     plane_count = Int()
-    levels = Part(lambda: Levels)
+    levels = StructPart(lambda: Levels)
 
 
 class Controller(Struct):
@@ -133,13 +133,13 @@ class Controller(Struct):
     nu = Int()
     na = Int()
     allocate = Int()  # address of `allocation.allocate`
-    allocation = Part(lambda: Allocation)
+    allocation = StructPart(lambda: Allocation)
     moves = Int()  # 1 if there is a task
-    trajectory = Part(lambda: Bound)  # of t; its outputs are the allocation's reference
+    trajectory = StructPart(lambda: Bound)  # of t; its outputs are the allocation's reference
     presses = Int()  # 1 if constraint forces are wanted
-    forces = Part(lambda: Bound)  # of t; its outputs begin with the wanted forces
+    forces = StructPart(lambda: Bound)  # of t; its outputs begin with the wanted forces
     pulls = Int()  # 1 if the generalized forces themselves are given
-    pull = Part(lambda: Bound)  # of q, v, parameters and t; its outputs are the generalized forces (n,)
+    pull = StructPart(lambda: Bound)  # of q, v, parameters and t; its outputs are the generalized forces (n,)
     inputs = Ints("na")  # which inputs the actuators are
 
 

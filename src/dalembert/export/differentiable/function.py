@@ -5,14 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from dalembert.export.differentiable.program import Program, lanes_for
+from dalembert.export.differentiable.program import LaneProgram, lanes_for
 from dalembert.forks import held_over_forks
 
 #: parts (2 with tangents), whether it is the adjoint, lanes
-Maker = Callable[[int, bool, int], Program]
+Maker = Callable[[int, bool, int], LaneProgram]
 
 
-class Function:
+class DifferentiableFunction:
     """y, (ny,), of x, (nx,), and of c, (nc,), which is not differentiated; made of machine code as it is needed.
 
     Inputs and outputs of its programs:
@@ -25,10 +25,10 @@ class Function:
 
     def __init__(self, name: str, nx: int, nc: int, ny: int, needs_output: bool, make: Maker) -> None:
         self.name, self.nx, self.nc, self.ny, self.needs_output = name, nx, nc, ny, needs_output
-        self._make, self._made = make, dict[tuple[int, bool, int], Program]()
+        self._make, self._made = make, dict[tuple[int, bool, int], LaneProgram]()
         self._lock = held_over_forks(threading.Lock())
 
-    def program(self, count: int, *, tangents: bool = False, adjoint: bool = False) -> Program:
+    def program(self, count: int, *, tangents: bool = False, adjoint: bool = False) -> LaneProgram:
         """The program for a number of states."""
         key = (2 if tangents else 1, adjoint, lanes_for(count))
         with self._lock:

@@ -10,8 +10,8 @@ import numpy as np
 
 from dalembert.compiler import Kernel
 from dalembert.export.differentiable.derived import Value, derived_kernel
-from dalembert.export.differentiable.function import Function
-from dalembert.export.differentiable.program import Program, digest, kernel_cost
+from dalembert.export.differentiable.function import DifferentiableFunction
+from dalembert.export.differentiable.program import LaneProgram, digest, kernel_cost
 from dalembert.integrators.rollout_plan import RolloutPlan, lay_out
 from dalembert.mechanism.body import Frame
 from dalembert.native import library
@@ -32,7 +32,7 @@ SEARCH = 50  # Newton steps of a projection from afar; each is of full length
 
 
 @dataclass(frozen=True, eq=False)
-class Rules:
+class StepRules:
     """What decides in steps of a system: rows of the elimination, margins, tolerances."""
 
     rows: RowChoice
@@ -45,7 +45,9 @@ class Rules:
         return float(self.policy.sizes.min(initial=self.policy.size))
 
 
-def straight(system: System, key: tuple[Any, ...], value: Value, names: Sequence[str], rows: RowChoice) -> Function:
+def straight(
+    system: System, key: tuple[Any, ...], value: Value, names: Sequence[str], rows: RowChoice
+) -> DifferentiableFunction:
     """A function of straight-line code, of arguments by their names and the time."""
     sizes = {"q": system.nq, "v": system.nv, "a": system.nv, "dq": system.nv, "q1": system.nq}
     sizes |= {"u": len(system.u_names), "p": len(system.p_names)}
@@ -56,14 +58,14 @@ def straight(system: System, key: tuple[Any, ...], value: Value, names: Sequence
 
     ny = sum(made(1, False, 1).sizes_out)
 
-    def program(parts: int, adjoint: bool, lanes: int) -> Program:
-        return Program.of(made(parts, adjoint, lanes), *found.sizes(parts, adjoint))
+    def program(parts: int, adjoint: bool, lanes: int) -> LaneProgram:
+        return LaneProgram.of(made(parts, adjoint, lanes), *found.sizes(parts, adjoint))
 
-    found = Function(key[0], nx, 1, ny, False, program)
+    found = DifferentiableFunction(key[0], nx, 1, ny, False, program)
     return found
 
 
-def acceleration(rules: Rules) -> Value:
+def acceleration(rules: StepRules) -> Value:
     """v̇; NaN where the elimination cannot be trusted."""
 
     def value(s: Trace) -> tuple[Any, Any]:
@@ -118,14 +120,14 @@ def _filter(s: Trace) -> tuple[Any, Any]:
 _VALUES: dict[str, Value] = {"ode": _ode, "correct": _correct, "filter": _filter}
 
 
-def rollout(system: System, rules: Rules, steps: int, dt: float) -> Function:
+def rollout(system: System, rules: StepRules, steps: int, dt: float) -> DifferentiableFunction:
     """(q, v, inputs of every step, p), t → (q, v) after every step of RK4 of length dt with projection."""
     limit = Ruler.runaway * (float(rules.policy.units.max(initial=0.0)) or 1.0)
     kinds = ("ode", *_on_manifold(system))
     return _stepped("rollout", system, rules, kinds, steps, dt, Projection().corrections, limit)
 
 
-def projection(system: System, rules: Rules) -> Function:
+def projection(system: System, rules: StepRules) -> DifferentiableFunction:
     """(q, v, p), t → the nearest state on the constraints in the mass metric, by Newton's method."""
     limit = 1e-9 * gap_unit(system, rules.p)
     return _stepped("projection", system, rules, _on_manifold(system), 1, 0.0, SEARCH, limit)
@@ -137,8 +139,15 @@ def _on_manifold(system: System) -> tuple[str, ...]:
 
 
 def _stepped(
-    name: str, system: System, rules: Rules, kinds: Sequence[str], steps: int, h: float, corrections: int, limit: float
-) -> Function:
+    name: str,
+    system: System,
+    rules: StepRules,
+    kinds: Sequence[str],
+    steps: int,
+    h: float,
+    corrections: int,
+    limit: float,
+) -> DifferentiableFunction:
     n, nu, count = system.nq + system.nv, len(system.u_names), len(system.p_names)
     on = system.rows.holonomic if rules.rows is None else system.rows.holonomic[list(rules.rows)]
     holonomic = int(on.sum()) if system.rows.of else 0
@@ -150,7 +159,7 @@ def _stepped(
         "least_length": -1.0 if bare else (rules.policy.near * rules.shortest) ** 2,
     }  # fmt: skip
 
-    def make(parts: int, adjoint: bool, lanes: int) -> Program:
+    def make(parts: int, adjoint: bool, lanes: int) -> LaneProgram:
         def kernel(kind: str, transposed: bool) -> Kernel:
             return derived_kernel(
                 system, (kind,), _VALUES[kind], (("q", "v"), ("u", "p")), ("t",),
@@ -168,11 +177,11 @@ def _stepped(
         entry = "rollout_adjoint" if adjoint else "rollout"
         often = {"ode": 4.0, "correct": 2.0}
         cost = steps * sum(often.get(kind.removesuffix("_adjoint"), 1.0) * kernel_cost(k) for kind, k in used.items())
-        return Program(
+        return LaneProgram(
             library.address(entry), lanes, sizes_in, sizes_out, plan.room, 0, plan.pointer, cost,
             digest(entry, library.source(entry), facts, [(kind, k.code_name) for kind, k in used.items()]),
             (plan, *used.values()),
         )  # fmt: skip
 
-    found = Function(name, n + steps * nu + count, 1, steps * n, True, make)
+    found = DifferentiableFunction(name, n + steps * nu + count, 1, steps * n, True, make)
     return found

@@ -12,7 +12,7 @@ from dalembert.analysis.mobility import independent_rows
 from dalembert.errors import ArgumentError
 from dalembert.export.contents import refuse_one_sided
 from dalembert.export.differentiable import functions
-from dalembert.export.differentiable.function import Function
+from dalembert.export.differentiable.function import DifferentiableFunction
 from dalembert.protocols import Parameters, StateGiven, check_system
 from dalembert.rank import rank_policy
 from dalembert.system.evaluating import frame_key
@@ -25,7 +25,7 @@ class Arrays(Protocol):
     def array(self, x: Any, what: str) -> Any:
         """x as an array of doubles."""
 
-    def apply(self, f: Function, x: Any, c: Any) -> Any:
+    def apply(self, f: DifferentiableFunction, x: Any, c: Any) -> Any:
         """f(x; c) for arrays (…, nx) and (…, nc), with derivatives by x."""
 
     def concatenate(self, parts: list[Any]) -> Any:
@@ -38,7 +38,7 @@ class Arrays(Protocol):
         """(…, 1) along the last axis."""
 
 
-class Model:
+class DifferentiableModel:
     """The functions of a mechanism, with derivatives by states, inputs and parameters.
 
     Positions q are (…, nq), velocities v (…, nv), inputs u (…, nu), parameters p (…, np), in the order of the system's
@@ -63,8 +63,8 @@ class Model:
         x, _, p = system.resolve(system.assemble(p=p) if state is None else state, None, p)
         rows = independent_rows(system, x, p) if system.rows.of else None
         self.system, self.p = system, np.array(system.parameter_vector(p), dtype=float)
-        self._rules = functions.Rules(rows, rank_policy(system, p), self.p)
-        self._made: dict[Any, Function] = {}
+        self._rules = functions.StepRules(rows, rank_policy(system, p), self.p)
+        self._made: dict[Any, DifferentiableFunction] = {}
 
     def __repr__(self) -> str:
         return f"<{type(self).__module__}.Model of '{self.system.name}': nq {self.nq}, nv {self.nv}, nu {self.nu}>"
@@ -168,7 +168,7 @@ class Model:
 
     # --- arguments --------------------------------------------------------------------------------------------------
 
-    def _function(self, key: Any, make: Any) -> Function:
+    def _function(self, key: Any, make: Any) -> DifferentiableFunction:
         found = self._made.get(key)
         return self._made.setdefault(key, make()) if found is None else found
 
@@ -177,7 +177,7 @@ class Model:
         make = lambda: functions.straight(self.system, key, value, names, rows)  # noqa: E731
         return self._apply(self._function(key, make), t, *parts)
 
-    def _apply(self, f: Function, t: Any, *parts: Any) -> Any:
+    def _apply(self, f: DifferentiableFunction, t: Any, *parts: Any) -> Any:
         c = self._arrays.array(t, "t")[..., None]
         batch = np.broadcast_shapes(c.shape[:-1], *(x.shape[:-1] for x in parts))
         x = self._arrays.concatenate([self._arrays.broadcast(x, (*batch, x.shape[-1])) for x in parts])

@@ -23,7 +23,7 @@ LANES = 8  # states at once, where there are several
 
 
 @dataclass(frozen=True, eq=False)
-class Program:
+class LaneProgram:
     """A native function f(x, y, w) of several states side by side, x and y made of rows of arrays (N, n)."""
 
     address: int
@@ -38,11 +38,11 @@ class Program:
     owners: tuple[Any, ...] = field(repr=False)  # keep the machine code alive
 
     @staticmethod
-    def of(kernel: Kernel, sizes_in: Sequence[int], sizes_out: Sequence[int]) -> Program:
+    def of(kernel: Kernel, sizes_in: Sequence[int], sizes_out: Sequence[int]) -> LaneProgram:
         """A kernel of one input and one output, which are made of several arrays."""
         assert sum(sizes_in) * kernel.lanes == kernel.x_size
         assert sum(sizes_out) * kernel.lanes == kernel.y_size
-        return Program(
+        return LaneProgram(
             kernel.address, kernel.lanes, tuple(sizes_in), tuple(sizes_out), kernel.y_size, kernel.work_size, 0,
             kernel_cost(kernel), digest(kernel.code_name, sizes_in, sizes_out), (kernel,),
         )  # fmt: skip

@@ -24,11 +24,11 @@ DEPTH = 100
 
 def function_of_time(e: Statement, text: str) -> Callable[[Any], Any]:
     """The function f(t), t in the time unit of the file; what is not known is refused."""
-    _Parser(e, text).parse(0.5)  # for its errors
-    return lambda t: _Parser(e, text).parse(t)
+    _FunctionParser(e, text).parse(0.5)  # for its errors
+    return lambda t: _FunctionParser(e, text).parse(t)
 
 
-class _Parser:
+class _FunctionParser:
     """Recursive descent: sum → product → sign → power → atom."""
 
     def __init__(self, e: Statement, text: str):

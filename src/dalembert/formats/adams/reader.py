@@ -18,7 +18,7 @@ from dalembert.formats.adams.functions import function_of_time
 from dalembert.formats.adams.statements import NUMBER, Statement, statements
 from dalembert.formats.adams.units import Units
 from dalembert.formats.drawn import add_drawn
-from dalembert.formats.graph import WORLD, Edge, Graph, Link, build
+from dalembert.formats.graph import WORLD, Edge, FileLink, Graph, build
 from dalembert.formats.notes import Notes
 from dalembert.formats.xml import contents
 from dalembert.formats.yaml import decoded
@@ -74,7 +74,7 @@ def read_adams(path: str | os.PathLike[str], *, strict: bool = False, merge_fixe
         raise ModelFileError(
             "the file is empty; needed: statements of an Adams data set, such as PART and JOINT.", file
         )
-    reader = _Reader(list(statements(text, file)), notes, file)
+    reader = _DatasetReader(list(statements(text, file)), notes, file)
     try:
         m = reader.read(where.stem, merge_fixed)
     except ModelFileError:
@@ -85,7 +85,7 @@ def read_adams(path: str | os.PathLike[str], *, strict: bool = False, merge_fixe
     return m
 
 
-class _Reader:
+class _DatasetReader:
     """One dataset on its way to a mechanism."""
 
     def __init__(self, given: list[Statement], notes: Notes, file: str):
@@ -143,9 +143,9 @@ class _Reader:
         e.refuse_others("IGRAV", "JGRAV", "KGRAV")
         return [self.units.acceleration * e.number(k) if k in e.values else 0.0 for k in ("IGRAV", "JGRAV", "KGRAV")]
 
-    def _link(self, key: str, e: Statement) -> Link:
+    def _link(self, key: str, e: Statement) -> FileLink:
         e.refuse_others("MASS", "CM", "IM", "IP", "QG", "REULER", "EXACT")
-        link = Link(f"part_{key}", e, pose=self._placed(e, "QG"))
+        link = FileLink(f"part_{key}", e, pose=self._placed(e, "QG"))
         mass = self.units.mass * (e.number("MASS") if "MASS" in e.values else 0.0)
         if mass == 0.0:
             return link

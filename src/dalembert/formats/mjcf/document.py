@@ -10,7 +10,7 @@ import numpy as np
 
 from dalembert.formats.mjcf.reading import unused
 from dalembert.mechanism.body import Frame
-from dalembert.mechanism.layout import Layout
+from dalembert.mechanism.layout import TreeLayout
 from dalembert.mechanism.mechanism import Mechanism
 from dalembert.mechanism.notes import Note
 from dalembert.mechanism.traced import TracedState, UserState
@@ -18,23 +18,23 @@ from dalembert.spatial import Transform, matrix_quaternion
 from dalembert.symbols import array
 
 
-class Node:
+class XmlNode:
     """An XML element."""
 
     def __init__(self, tag: str, **attributes: Any):
-        self.tag, self.children = tag, list[Node]()
+        self.tag, self.children = tag, list[XmlNode]()
         self.attributes = {k.rstrip("_"): text(v) for k, v in attributes.items() if v is not None}
 
-    def add(self, tag: str, **attributes: Any) -> Node:
+    def add(self, tag: str, **attributes: Any) -> XmlNode:
         """A new element inside this one."""
-        child = Node(tag, **attributes)
+        child = XmlNode(tag, **attributes)
         self.children.append(child)
         return child
 
     def lines(self) -> list[str]:
         """The element as indented lines of XML."""
         out: list[str] = []
-        waiting: list[tuple[Node | str, int]] = [(self, 0)]
+        waiting: list[tuple[XmlNode | str, int]] = [(self, 0)]
         while waiting:
             node, depth = waiting.pop()
             if isinstance(node, str):
@@ -62,27 +62,27 @@ class Document:
 
     def __init__(self, m: Mechanism, file: str):
         self.m, self.file = m, file
-        self.root = Node("mujoco", model=m.name)
+        self.root = XmlNode("mujoco", model=m.name)
         self.notes: list[Note] = []
-        self.nodes: dict[str, Node] = {}  # the element of each body
+        self.nodes: dict[str, XmlNode] = {}  # the element of each body
         self.frames: dict[str, Transform] = {}  # the written frame of each body, in the body
         self.coordinates: dict[str, str] = {}  # the joint of the file for each coordinate
         self.names: dict[str, set[str]] = {}  # names in use, by kind
         self.controls: list[tuple[str, int]] = []  # of each actuator, the input that drives it and its number there
-        self.sections: dict[str, Node] = {}
+        self.sections: dict[str, XmlNode] = {}
         self.references: dict[str, Any] = {}  # of free joints that are not neutral in the written reference position
         self.left_out: dict[str, Any] = {}  # bodies that are a tendon's armature, and the constraints that tie them
-        self._layout: Layout | None = None
+        self._layout: TreeLayout | None = None
         self._neutral: UserState | None = None
 
     def note(self, element: str, words: str) -> None:
         """Something that MJCF does not say."""
         self.notes.append(Note(self.file, 0, element, words))
 
-    def section(self, tag: str) -> Node:
+    def section(self, tag: str) -> XmlNode:
         """A part of the file, made when it is first needed."""
         if tag not in self.sections:
-            self.sections[tag] = Node(tag)
+            self.sections[tag] = XmlNode(tag)
         return self.sections[tag]
 
     def name(self, kind: str, wanted: str) -> str:
@@ -96,7 +96,7 @@ class Document:
         """Numbers, with parameters at their defaults."""
         return np.array(self.m.parameters.number(array(x), "a number of the mechanism"), dtype=float)
 
-    def place(self, frame: Frame) -> tuple[Node, np.ndarray, np.ndarray | None]:
+    def place(self, frame: Frame) -> tuple[XmlNode, np.ndarray, np.ndarray | None]:
         """The element that carries a frame, and its position and quaternion there."""
         inside = self.frames[frame.body.name].inverse() @ self.numeric(frame.T)
         return self.nodes[frame.body.name], inside.p, quaternion(inside.R)
@@ -120,7 +120,7 @@ class Document:
     def state(self, q: Mapping[str, Any], v: Mapping[str, Any]) -> TracedState:
         """The mechanism at positions and velocities that are given for joints or coordinates, else neutral and 0."""
         if self._layout is None:
-            self._layout = Layout(self.m.snapshot())
+            self._layout = TreeLayout(self.m.snapshot())
         joints = self._layout.joints.values()
         at = np.concatenate([np.zeros(0), *(_named(q, a.name, a.coordinates, a.joint.neutral()) for a in joints)])
         rate = np.concatenate([np.zeros(0), *(_named(v, a.name, a.velocities, np.zeros(a.joint.nv)) for a in joints)])

@@ -57,7 +57,7 @@ class FramePath:
 
 
 @dataclass(frozen=True)
-class Branch:
+class TendonBranch:
     """Part of a spatial tendon between pulleys: its length counts 1/divisor."""
 
     divisor: float
@@ -73,7 +73,7 @@ class Branch:
 class SpatialPath(FramePath):
     """L = Σ (lengths of the branches) / divisor."""
 
-    branches: tuple[Branch, ...]
+    branches: tuple[TendonBranch, ...]
 
     @property
     def frames(self) -> list[str]:
@@ -158,7 +158,7 @@ def _around(s: UserState, a: str, wrap: Wrap, b: str) -> tuple[ca.SX, ca.SX, ca.
     return s.once(("around", a, wrap, b), lambda: wrap.around(s, s.position(a), s.position(b)))
 
 
-def _pieces(branch: Branch) -> list[tuple[str, Wrap | None, str]]:
+def _pieces(branch: TendonBranch) -> list[tuple[str, Wrap | None, str]]:
     """(point, wrap between or None, point) along a branch."""
     out: list[tuple[str, Wrap | None, str]] = []
     frames = [(k, p) for k, p in enumerate(branch.points) if isinstance(p, str)]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.formats.mjcf.laws import Polynomial, Scaled, TendonForce
-from dalembert.formats.mjcf.paths import Branch, FramePath, JointPath, SpatialPath
+from dalembert.formats.mjcf.paths import FramePath, JointPath, SpatialPath, TendonBranch
 from dalembert.formats.mjcf.reading import Reading, dampers, rotation, rotors, unused
 from dalembert.formats.mjcf.wrapping import Wrap
 from dalembert.mechanism.joints import Prismatic
@@ -29,13 +29,13 @@ class Tendons:
         wraps = range(first, first + count)
         if model.wrap_type[first] == JOINT:
             return JointPath(tuple((r.joints[model.wrap_objid[w]], float(model.wrap_prm[w])) for w in wraps))
-        branches: list[Branch] = []
+        branches: list[TendonBranch] = []
         points: list[str | Wrap] = []
         divisor = 1.0
         for w in [*wraps, None]:
             if w is None or model.wrap_type[w] == PULLEY:
                 if len(points) > 1:
-                    branches.append(Branch(divisor, tuple(points)))
+                    branches.append(TendonBranch(divisor, tuple(points)))
                 points = []
                 divisor = 1.0 if w is None else float(model.wrap_prm[w])
             elif model.wrap_type[w] == SITE:

@@ -15,7 +15,7 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.errors import ModelFileError
-from dalembert.formats.mjcf.document import Document, Node, quaternion
+from dalembert.formats.mjcf.document import Document, XmlNode, quaternion
 from dalembert.formats.mjcf.writing_constraints import write_constraints
 from dalembert.formats.mjcf.writing_forces import write_forces
 from dalembert.formats.mjcf.writing_joints import write_joint
@@ -56,7 +56,7 @@ def text_of(d: Document, folder: Path) -> str:
     for name, contact in m.contacts.items():
         d.note(f"{contact.kind} '{name}'", "is not written: contacts of MuJoCo are between geoms")
     d.section("compiler").attributes |= {"angle": "radian", "inertiafromgeom": "false", "autolimits": "true"}
-    d.section("option").attributes["gravity"] = Node("", x=d.number(m.gravity)).attributes["x"]
+    d.section("option").attributes["gravity"] = XmlNode("", x=d.number(m.gravity)).attributes["x"]
     for name in m.parameters.symbols:
         d.note(f"parameter '{name}'", "is written with its default value")
     find_armatures(d)
@@ -141,7 +141,7 @@ def _body(d: Document, chain: list[Attachment]) -> None:
     _inertia(d, node, body, W)
 
 
-def _inertia(d: Document, node: Node, body: Body, W: Transform) -> None:
+def _inertia(d: Document, node: XmlNode, body: Body, W: Transform) -> None:
     mass = float(d.number([body.mass])[0])
     com = W.inverse() @ Transform(np.eye(3), d.number(body.com))
     J = W.R.T @ d.number(body.inertia) @ W.R

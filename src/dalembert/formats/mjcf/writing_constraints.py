@@ -11,7 +11,7 @@ from dalembert.formats.mjcf.document import Document
 from dalembert.formats.mjcf.laws import Polynomial
 from dalembert.formats.mjcf.paths import JointPath
 from dalembert.formats.mjcf.writing_tendons import write_tendon
-from dalembert.mechanism.constraints import Constraint, Expressions, Loop, Rod
+from dalembert.mechanism.constraints import Constraint, Expressions, LoopJoint, Rod
 from dalembert.symbols import array
 
 
@@ -23,7 +23,7 @@ def write_constraints(d: Document) -> None:
 
 
 def _written(d: Document, c: Constraint) -> bool:
-    if isinstance(c, Loop):
+    if isinstance(c, LoopJoint):
         return _loop(d, c)
     if isinstance(c, Rod):
         return _rod(d, c)
@@ -36,7 +36,7 @@ def _written(d: Document, c: Constraint) -> bool:
     return False
 
 
-def _loop(d: Document, c: Loop) -> bool:
+def _loop(d: Document, c: LoopJoint) -> bool:
     """connect and weld; a hinge is two points on its axis."""
     kind = {"spherical": "connect", "fixed": "weld", "revolute": "connect"}.get(c.joint.kind)
     if kind is None:

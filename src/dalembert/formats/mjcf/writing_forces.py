@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.formats.mjcf.actuators import BallPath, FreePath, SiteWrench
-from dalembert.formats.mjcf.document import Document, Node
+from dalembert.formats.mjcf.document import Document, XmlNode
 from dalembert.formats.mjcf.laws import (
     EVERYTHING,
     ActuatorForce,
@@ -98,9 +98,9 @@ def _target(d: Document, path: Any, gear: float) -> dict[str, Any] | None:
     return None
 
 
-def _spring(tendon: Node, stiffness: Any, damping: Any, lower: float, upper: float) -> None:
+def _spring(tendon: XmlNode, stiffness: Any, damping: Any, lower: float, upper: float) -> None:
     given = {"stiffness": stiffness, "damping": damping, "springlength": [lower, upper]}
-    tendon.attributes |= Node("", **given).attributes
+    tendon.attributes |= XmlNode("", **given).attributes
 
 
 def _written(d: Document, force: Force) -> bool:
@@ -172,7 +172,7 @@ def _line(d: Document, force: Spring) -> bool:
     return True
 
 
-def _points(d: Document, force: Any) -> Node:
+def _points(d: Document, force: Any) -> XmlNode:
     sites = [d.site(f"{force.name}_{n + 1}", frame) for n, frame in enumerate(force.points)]
     tendon = d.section("tendon").add("spatial", name=d.name("tendon", force.name))
     for site in sites:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dalembert.formats.mjcf.document import Document, Node
+from dalembert.formats.mjcf.document import Document, XmlNode
 from dalembert.formats.mjcf.laws import BallHigherOrder, FreeForce, HigherOrder
 from dalembert.mechanism.contacts import Friction
 from dalembert.mechanism.forces import JointForce
@@ -22,7 +22,7 @@ AXES = {
 }
 
 
-def write_joint(d: Document, node: Node, a: Attachment, place: Transform) -> None:
+def write_joint(d: Document, node: XmlNode, a: Attachment, place: Transform) -> None:
     """The joint as elements of MJCF; place: its frame in the written body."""
     kind = a.joint.kind
     if kind == "fixed":
@@ -89,7 +89,7 @@ def write_joint(d: Document, node: Node, a: Attachment, place: Transform) -> Non
         )
 
 
-def _free(d: Document, node: Node, a: Attachment) -> None:
+def _free(d: Document, node: XmlNode, a: Attachment) -> None:
     name = d.coordinates[a.name] = d.name("joint", a.name)
     damping, spring, parent = d.number(a.damping), _free_spring(d, a), d.numeric(a.parent.T)
     joint = node.add("joint", name=name, type_="free", damping=damping[0] if damping[0] else None)
@@ -104,8 +104,8 @@ def _free(d: Document, node: Node, a: Attachment) -> None:
         d.note(f"joint '{a.name}'", "a free joint starts from the world's frame in MJCF: its coordinates change")
     elif spring is not None:  # it rests in the reference position, which is where the body is written
         d.references[a.name] = spring.rest
-        node.attributes |= Node("", pos=spring.rest[4:], quat=spring.rest[:4]).attributes
-        joint.attributes |= Node("", stiffness=spring.stiffness, damping=[damping[0], *spring.damping]).attributes
+        node.attributes |= XmlNode("", pos=spring.rest[4:], quat=spring.rest[:4]).attributes
+        joint.attributes |= XmlNode("", stiffness=spring.stiffness, damping=[damping[0], *spring.damping]).attributes
     if len(set(damping)) > 1 or np.any(d.number(a.stiffness)):
         d.note(f"joint '{a.name}'", "springs, and damping that differs, of a free joint are not written")
 

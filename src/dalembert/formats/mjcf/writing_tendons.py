@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.formats.mjcf.document import Document, Node
+from dalembert.formats.mjcf.document import Document, XmlNode
 from dalembert.formats.mjcf.laws import Polynomial
 from dalembert.formats.mjcf.paths import JointPath, SpatialPath
 from dalembert.formats.mjcf.wrapping import Wrap
@@ -20,7 +20,7 @@ def write_tendon(d: Document, name: str, path: Any) -> str | None:
     return None if node is None else node.attributes["name"]
 
 
-def tendon_node(d: Document, name: str, path: Any) -> Node | None:
+def tendon_node(d: Document, name: str, path: Any) -> XmlNode | None:
     """A tendon along a path."""
     if isinstance(path, JointPath):
         if any(joint not in d.coordinates for joint, _ in path.terms):
@@ -78,7 +78,7 @@ def write_armatures(d: Document) -> None:
     for name, path, mass in dict.fromkeys(d.left_out.values()):
         tendon = tendon_node(d, name, path)
         assert tendon is not None, "its joints are written"
-        tendon.attributes |= Node("", armature=mass).attributes
+        tendon.attributes |= XmlNode("", armature=mass).attributes
 
 
 def _geom(d: Document, wrap: Wrap) -> str:

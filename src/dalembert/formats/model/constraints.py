@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dalembert.formats.model import vocabulary as words
-from dalembert.formats.model.cursor import Node
+from dalembert.formats.model.cursor import FileNode
 from dalembert.formats.model.forces import coefficients, given, kind_of, local, places
 from dalembert.formats.model.places import axis_or_points, drawn, joint_of, pictured, place, point_on_axis, stations
 from dalembert.formats.model.scope import MOTION, NUMBERS, POSITION, STATE, Scope
@@ -14,7 +14,7 @@ from dalembert.mechanism.motions import ENDS, Table
 from dalembert.mechanism.wheels import picture
 
 
-def add_constraint(m: Mechanism, name: str, node: Node, outer: Scope) -> None:
+def add_constraint(m: Mechanism, name: str, node: FileNode, outer: Scope) -> None:
     """Add the constraint that a node describes."""
     kind = kind_of(node, words.CONSTRAINTS, "constraint")
     own: dict[str, str] = {}
@@ -27,14 +27,14 @@ def add_constraint(m: Mechanism, name: str, node: Node, outer: Scope) -> None:
         _ADD[kind](m, name, node, scope)
 
 
-def _loop(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+def _loop(m: Mechanism, name: str, node: FileNode, scope: Scope) -> None:
     joint = joint_of(node.child("joint").text(), node, scope)
     m.close_loop(
         name, joint, *places(node.child("between"), scope, 2), at=drawn(node, scope) or point_on_axis(node, scope)
     )
 
 
-def _rod(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+def _rod(m: Mechanism, name: str, node: FileNode, scope: Scope) -> None:
     length = node.get("length")
     m.add_rod(
         name,
@@ -44,21 +44,21 @@ def _rod(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
     )
 
 
-def _point_on_line(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+def _point_on_line(m: Mechanism, name: str, node: FileNode, scope: Scope) -> None:
     along = node.get("axis")
     point, line = (place(node.child(key), scope) for key in ("point", "line"))
     n = "x" if along is None else axis_or_points(along, scope)[0]
     m.add_point_on_line(name, point, line, n, at=drawn(node, scope))
 
 
-def _point_in_plane(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+def _point_in_plane(m: Mechanism, name: str, node: FileNode, scope: Scope) -> None:
     normal = node.get("normal")
     point, plane = (place(node.child(key), scope) for key in ("point", "plane"))
     n = "z" if normal is None else axis_or_points(normal, scope)[0]
     m.add_point_in_plane(name, point, plane, n, at=drawn(node, scope))
 
 
-def _coupling(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+def _coupling(m: Mechanism, name: str, node: FileNode, scope: Scope) -> None:
     offset = node.get("offset")
     m.add_coupling(name, coefficients(node, scope), 0.0 if offset is None else scope.value(offset))
     picture(m.constraints, name, *pictured(node, scope))
@@ -67,7 +67,7 @@ def _coupling(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
 def _geared(method: str, *coordinates: str) -> Any:
     """Gears, belts and the like, by the coordinates they tie."""
 
-    def add(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+    def add(m: Mechanism, name: str, node: FileNode, scope: Scope) -> None:
         more = given(node, scope, ("ratio", "radius", "offset"))
         for key in ("teeth", "radii"):
             if (pair := node.get(key)) is not None:
@@ -82,19 +82,19 @@ def _geared(method: str, *coordinates: str) -> Any:
     return add
 
 
-def _driver(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+def _driver(m: Mechanism, name: str, node: FileNode, scope: Scope) -> None:
     motion = node.child("motion")
     law = _table(motion) if isinstance(motion.value, dict) else scope.law([motion], MOTION)
     m.add_driver(name, node.child("coordinate").text(), law)
 
 
-def _point_driver(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+def _point_driver(m: Mechanism, name: str, node: FileNode, scope: Scope) -> None:
     motion = node.child("motion")
     law = _table(motion) if isinstance(motion.value, dict) else scope.law(motion.items(3), MOTION)
     m.add_point_driver(name, place(node.child("frame"), scope), law, at=drawn(node, scope))
 
 
-def _table(node: Node) -> Table:
+def _table(node: FileNode) -> Table:
     """A motion through points."""
     node.keys(words.TABLE, "the table of a motion")
     rows, ends = node.child("values").items(), node.get("ends")
@@ -103,7 +103,7 @@ def _table(node: Node) -> Table:
         return Table(node.child("times").numbers(), values, "natural" if ends is None else ends.choice(ENDS))
 
 
-def _rolling(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+def _rolling(m: Mechanism, name: str, node: FileNode, scope: Scope) -> None:
     on, about = node.get("plane"), node.get("axis")
     m.add_rolling(
         name,
@@ -115,7 +115,7 @@ def _rolling(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
     )
 
 
-def _rolling_discs(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+def _rolling_discs(m: Mechanism, name: str, node: FileNode, scope: Scope) -> None:
     about, inside = node.get("axis"), node.get("inside")
     m.add_rolling_discs(
         name,
@@ -129,18 +129,18 @@ def _rolling_discs(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
     )
 
 
-def _pulley_rope(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+def _pulley_rope(m: Mechanism, name: str, node: FileNode, scope: Scope) -> None:
     path = stations(node.child("path"), scope)
     m.add_pulley_rope(name, path, at=drawn(node, scope, several=True))
 
 
-def _skate(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+def _skate(m: Mechanism, name: str, node: FileNode, scope: Scope) -> None:
     sideways = node.get("sideways")
     letter = "y" if sideways is None else sideways.choice("xyz")
     m.add_skate(name, place(node.child("frame"), scope), sideways=letter, at=drawn(node, scope))
 
 
-def _expression(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+def _expression(m: Mechanism, name: str, node: FileNode, scope: Scope) -> None:
     rows: dict[str, Any] = {}
     for key, may in (("holonomic", POSITION), ("pfaffian", STATE)):
         if (written := node.get(key)) is not None:

@@ -6,7 +6,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from dalembert.formats.model import vocabulary as words
-from dalembert.formats.model.cursor import Node
+from dalembert.formats.model.cursor import FileNode
 from dalembert.formats.model.forces import kind_of, local, places
 from dalembert.formats.model.places import drawn, place
 from dalembert.formats.model.scope import NUMBERS, Scope
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dalembert.mechanism.joints.attachment import Attachment
 
 
-def add_contact(m: Mechanism, name: str, node: Node, outer: Scope) -> None:
+def add_contact(m: Mechanism, name: str, node: FileNode, outer: Scope) -> None:
     """Add the contact or rope that a node describes."""
     kind = kind_of(node, words.CONTACTS, "contact")
     node.keys({"type!": "", **words.CONTACTS[kind], **words.LOCAL}, f"a {kind}")
@@ -48,13 +48,13 @@ def add_contact(m: Mechanism, name: str, node: Node, outer: Scope) -> None:
         )
 
 
-def _long(node: Node, scope: Scope) -> dict[str, Any]:
+def _long(node: FileNode, scope: Scope) -> dict[str, Any]:
     """The length of a rope or strut, and where it is drawn."""
     length = node.get("length")
     return {"length": None if length is None else scope.value(length), "at": drawn(node, scope, several=True)}
 
 
-def friction(node: Node) -> Any:
+def friction(node: FileNode) -> Any:
     """The dry friction of a joint: numbers, laws, or a list of them."""
     if isinstance(node.value, list):
         return [friction(n) for n in node.items()]
@@ -63,12 +63,12 @@ def friction(node: Node) -> Any:
     return _of(node, words.FRICTION, Friction, "a friction law")
 
 
-def stops(node: Node) -> Any:
+def stops(node: FileNode) -> Any:
     """The stops of a joint: "rigid", or their numbers."""
     return node.choice(["rigid"]) if isinstance(node.value, str) else _of(node, words.STOPS, Stops, "stops")
 
 
-def _of(node: Node, keys: words.Keys, kind: Any, what: str) -> Any:
+def _of(node: FileNode, keys: words.Keys, kind: Any, what: str) -> Any:
     node.keys(keys, what)
     with node.here():
         return kind(**{key: node.child(key).number() for key in node.table()})

@@ -8,14 +8,14 @@ from math import isfinite, isinf
 from typing import Any
 
 from dalembert.errors import DalembertError, ModelFileError, repair
-from dalembert.formats.data import Items, Table, kind, shown
+from dalembert.formats.data import FileTable, Items, kind, shown
 from dalembert.formats.model.grammar import GrammarError, corrected, hint, nearest
 from dalembert.formats.model.vocabulary import Keys, names, required
 
 MAX_NAME = 1000
 
 
-class Node:
+class FileNode:
     """A value of the file; `at` is its path of keys."""
 
     __slots__ = ("at", "file", "line", "value")
@@ -48,9 +48,9 @@ class Node:
 
     # --- mappings -----------------------------------------------------------------------------------------------
 
-    def table(self) -> Table:
+    def table(self) -> FileTable:
         """The mapping that must stand here."""
-        if not isinstance(self.value, Table):
+        if not isinstance(self.value, FileTable):
             raise self.wrong("a mapping of keys to values")
         return self.value
 
@@ -67,12 +67,12 @@ class Node:
             if key not in table:
                 raise self.error(f"has no '{key}', which {of} needs. Add it.")
 
-    def child(self, key: str) -> Node:
+    def child(self, key: str) -> FileNode:
         """Value of a key that must be present."""
         table = self.table()
-        return Node(table[key], self.file, table.lines[key], f"{self.at}.{_key(key)}" if self.at else _key(key))
+        return FileNode(table[key], self.file, table.lines[key], f"{self.at}.{_key(key)}" if self.at else _key(key))
 
-    def get(self, key: str) -> Node | None:
+    def get(self, key: str) -> FileNode | None:
         """Value of a key, or None if the key is absent; one that is there must not be empty."""
         if key not in self.table():
             return None
@@ -81,7 +81,7 @@ class Node:
             raise found.error("is empty; needed: a value. Give it one, or leave the key out.")
         return found
 
-    def named(self) -> Iterator[tuple[str, Node]]:
+    def named(self) -> Iterator[tuple[str, FileNode]]:
         """(name, element) of a mapping by name; its names are checked."""
         for name in self.table():
             node = self.child(name)
@@ -130,14 +130,15 @@ class Node:
             raise self.wrong("a whole number of at least 1")
         return self.value
 
-    def items(self, count: int | None = None) -> list[Node]:
+    def items(self, count: int | None = None) -> list[FileNode]:
         """The elements of a list, of `count` where given."""
         if not isinstance(self.value, Items):
             raise self.wrong("a list" if count is None else f"a list of {count}")
         if count is not None and len(self.value) != count:
             raise self.wrong(f"a list of {count}")
         return [
-            Node(x, self.file, line, f"{self.at}[{k}]") for k, (x, line) in enumerate(zip(self.value, self.value.lines))
+            FileNode(x, self.file, line, f"{self.at}[{k}]")
+            for k, (x, line) in enumerate(zip(self.value, self.value.lines))
         ]
 
     def numbers(self, count: int | None = None) -> list[float]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.formats.model import vocabulary as words
-from dalembert.formats.model.cursor import Node
+from dalembert.formats.model.cursor import FileNode
 from dalembert.formats.model.places import drawn, pictured, place
 from dalembert.formats.model.scope import CONFIGURATION, FORCE, Scope
 from dalembert.mechanism.curves import BEYOND, Curve
@@ -20,7 +20,7 @@ Types = dict[str, dict[str, str]]
 MAKE_INPUTS = ("motor", "actuator", "servo", "kinematic input", "dc motor", "muscle")
 
 
-def kind_of(node: Node, kinds: Types, noun: str) -> str:
+def kind_of(node: FileNode, kinds: Types, noun: str) -> str:
     """The type of an element."""
     node.table()
     found = node.get("type")
@@ -29,7 +29,7 @@ def kind_of(node: Node, kinds: Types, noun: str) -> str:
     return found.choice(kinds)
 
 
-def local(m: Mechanism, node: Node, outer: Scope, may: Any) -> Scope:
+def local(m: Mechanism, node: FileNode, outer: Scope, may: Any) -> Scope:
     """The names of a force or constraint: with frames and definitions of its own."""
     scope = Scope(m, outer)
     if (frames := node.get("frames")) is not None:
@@ -41,12 +41,12 @@ def local(m: Mechanism, node: Node, outer: Scope, may: Any) -> Scope:
     return scope
 
 
-def places(node: Node, scope: Scope, count: int | None = None) -> list[Any]:
+def places(node: FileNode, scope: Scope, count: int | None = None) -> list[Any]:
     """Several frames."""
     return [place(n, scope) for n in node.items(count)]
 
 
-def per_dof(node: Node, scope: Scope, keys: Iterable[str]) -> dict[str, Any]:
+def per_dof(node: FileNode, scope: Scope, keys: Iterable[str]) -> dict[str, Any]:
     """Values of those keys that are present: each a value or a list of values."""
     return {
         key: scope.values(value.items()) if isinstance(value.value, list) else scope.value(value)
@@ -55,10 +55,10 @@ def per_dof(node: Node, scope: Scope, keys: Iterable[str]) -> dict[str, Any]:
     }
 
 
-def limits(node: Node) -> np.ndarray:
+def limits(node: FileNode) -> np.ndarray:
     """(lower, upper) or a list of such pairs; null: none."""
 
-    def pair(nodes: list[Node]) -> list[float]:
+    def pair(nodes: list[FileNode]) -> list[float]:
         low, high = (n.value if n.value is None else n.number() for n in nodes)
         return [-np.inf if low is None else low, np.inf if high is None else high]
 
@@ -68,7 +68,7 @@ def limits(node: Node) -> np.ndarray:
     return np.array(pair(node.items(2)))
 
 
-def add_force(m: Mechanism, name: str, node: Node, outer: Scope) -> None:
+def add_force(m: Mechanism, name: str, node: FileNode, outer: Scope) -> None:
     """Add the force that a node describes."""
     kind = kind_of(node, words.FORCES, "force")
     node.keys({"type!": "", **words.FORCES[kind], **words.LOCAL}, f"a {kind}")
@@ -77,11 +77,11 @@ def add_force(m: Mechanism, name: str, node: Node, outer: Scope) -> None:
         _ADD[kind](m, name, node, scope)
 
 
-def _motor(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+def _motor(m: Mechanism, name: str, node: FileNode, scope: Scope) -> None:
     m.add_motor(name, node.child("joint").text())
 
 
-def _actuator(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+def _actuator(m: Mechanism, name: str, node: FileNode, scope: Scope) -> None:
     given, stroke = node.get("limits"), node.get("stroke")
     m.add_actuator(
         name,
@@ -92,7 +92,7 @@ def _actuator(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
     )
 
 
-def _servo(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+def _servo(m: Mechanism, name: str, node: FileNode, scope: Scope) -> None:
     given, rate = node.get("limits"), node.get("rate")
     gains = {key: scope.value(value) for key in ("stiffness", "damping") if (value := node.get(key)) is not None}
     m.add_servo(
@@ -104,15 +104,15 @@ def _servo(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
     )
 
 
-def _kinematic_input(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+def _kinematic_input(m: Mechanism, name: str, node: FileNode, scope: Scope) -> None:
     m.add_kinematic_input(name, node.child("coordinate").text())
 
 
-def _potential(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+def _potential(m: Mechanism, name: str, node: FileNode, scope: Scope) -> None:
     m.add_potential(name, scope.law([node.child("energy")], CONFIGURATION))
 
 
-def _joint_force(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+def _joint_force(m: Mechanism, name: str, node: FileNode, scope: Scope) -> None:
     value = node.child("value")
     m.add_joint_force(
         name,
@@ -121,7 +121,7 @@ def _joint_force(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
     )
 
 
-def _wrench(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+def _wrench(m: Mechanism, name: str, node: FileNode, scope: Scope) -> None:
     given = {key: scope.vector(value, 3, FORCE) for key in ("force", "moment") if (value := node.get(key)) is not None}
     axes = node.get("axes")
     m.add_wrench(
@@ -133,19 +133,19 @@ def _wrench(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
     )
 
 
-def _elastic(node: Node, scope: Scope) -> dict[str, Any]:
+def _elastic(node: FileNode, scope: Scope) -> dict[str, Any]:
     found = given(node, scope, ("stiffness", "damping"))
     if (rest := node.get("rest_length")) is not None:
         found["rest_length"] = "drawn" if rest.value == "drawn" else scope.value(rest)
     return found | {"at": drawn(node, scope, several=True)}
 
 
-def given(node: Node, scope: Scope, keys: Iterable[str]) -> dict[str, Any]:
+def given(node: FileNode, scope: Scope, keys: Iterable[str]) -> dict[str, Any]:
     """Those of the keys that are present: numbers, expressions of parameters, or curves."""
     return {key: law(value, scope) for key in keys if (value := node.get(key)) is not None}
 
 
-def law(node: Node, scope: Scope) -> Any:
+def law(node: FileNode, scope: Scope) -> Any:
     """A number, an expression of parameters, or a curve."""
     if not isinstance(node.value, dict):
         return scope.value(node)
@@ -160,31 +160,31 @@ def law(node: Node, scope: Scope) -> Any:
         )
 
 
-def coefficients(node: Node, scope: Scope) -> dict[str, Any]:
+def coefficients(node: FileNode, scope: Scope) -> dict[str, Any]:
     """Values by the names of coordinates."""
     return {q: scope.value(c) for q, c in node.child("coefficients").named()}
 
 
-def _spring(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+def _spring(m: Mechanism, name: str, node: FileNode, scope: Scope) -> None:
     m.add_spring(name, *places(node.child("between"), scope, 2), **_elastic(node, scope))
 
 
-def _damper(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+def _damper(m: Mechanism, name: str, node: FileNode, scope: Scope) -> None:
     ends, at = places(node.child("between"), scope, 2), drawn(node, scope, several=True)
     m.add_damper(name, *ends, damping=law(node.child("damping"), scope), at=at)
 
 
-def _torsion_spring(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+def _torsion_spring(m: Mechanism, name: str, node: FileNode, scope: Scope) -> None:
     m.add_torsion_spring(name, node.child("coordinate").text(), **given(node, scope, ("stiffness", "damping", "rest")))
 
 
-def _elastic_coupling(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+def _elastic_coupling(m: Mechanism, name: str, node: FileNode, scope: Scope) -> None:
     keys = ("stiffness", "damping", "offset", "efficiency", "creep")
     m.add_elastic_coupling(name, coefficients(node, scope), **given(node, scope, keys))
     picture(m.forces, name, *pictured(node, scope))
 
 
-def _dc_motor(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+def _dc_motor(m: Mechanism, name: str, node: FileNode, scope: Scope) -> None:
     bounds, keys = node.get("limits"), ("torque_constant", "resistance", "back_emf", "ratio", "efficiency")
     m.add_dc_motor(
         name,
@@ -194,13 +194,13 @@ def _dc_motor(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
     )
 
 
-def _muscle(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+def _muscle(m: Mechanism, name: str, node: FileNode, scope: Scope) -> None:
     keys = ("strength", "optimal_length", "tendon", "speed")
     at = drawn(node, scope, several=True)
     m.add_muscle(name, places(node.child("through"), scope), **given(node, scope, keys), at=at)
 
 
-def _tyre(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+def _tyre(m: Mechanism, name: str, node: FileNode, scope: Scope) -> None:
     on, about = node.get("on"), node.get("axis")
     m.add_tyre(
         name,
@@ -213,14 +213,14 @@ def _tyre(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
     )
 
 
-def _slipping_coupling(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+def _slipping_coupling(m: Mechanism, name: str, node: FileNode, scope: Scope) -> None:
     capacity = scope.value(node.child("capacity"), FORCE)
     more = given(node, scope, ("static", "creep"))
     m.add_slipping_coupling(name, coefficients(node, scope), capacity=capacity, **more)
     picture(m.forces, name, *pictured(node, scope))
 
 
-def _bushing(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+def _bushing(m: Mechanism, name: str, node: FileNode, scope: Scope) -> None:
     six: dict[str, Any] = {}
     for key in ("stiffness", "damping"):
         if (value := node.get(key)) is not None:
@@ -237,7 +237,7 @@ def _bushing(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
     m.add_bushing(name, *places(node.child("between"), scope, 2), **six, at=drawn(node, scope))
 
 
-def _cable(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+def _cable(m: Mechanism, name: str, node: FileNode, scope: Scope) -> None:
     tension = node.get("tension")
     elastic = _elastic(node, scope)
     if tension is not None:
@@ -247,7 +247,7 @@ def _cable(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
     m.add_cable(name, places(node.child("through"), scope), **elastic)
 
 
-def _cut_joint_spring(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+def _cut_joint_spring(m: Mechanism, name: str, node: FileNode, scope: Scope) -> None:
     m.add_cut_joint_spring(name, node.child("loop").text(), **per_dof(node, scope, ("stiffness", "rest", "damping")))
 
 

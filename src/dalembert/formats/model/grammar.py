@@ -112,7 +112,7 @@ class GrammarError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class StackStep:
     """One step on a stack of values.
 
     do is "number" (value), "name" (text and perhaps an index), a key of REFERENCES (text, index), "t", or "apply"
@@ -126,7 +126,7 @@ class Step:
     count: int = 0
 
 
-def parse(text: str) -> tuple[Step, ...]:
+def parse(text: str) -> tuple[StackStep, ...]:
     """The steps of an expression.
 
     >>> [s.text or s.value for s in parse("2*k - 1")]
@@ -136,7 +136,7 @@ def parse(text: str) -> tuple[Step, ...]:
         raise GrammarError(
             f"the expression has {len(text)} characters; needed: at most {MAX_LENGTH}. Define parts of it by let."
         )
-    return _Parser(text).run()
+    return _ExpressionParser(text).run()
 
 
 def quoted(name: str) -> str:
@@ -201,15 +201,15 @@ def _tokens(text: str) -> Iterator[tuple[str, str, int]]:
     yield "end", "", end
 
 
-class _Parser:
+class _ExpressionParser:
     def __init__(self, text: str):
         self.text = text
         self.tokens = list(_tokens(text))
         self.at = 0
         self.depth = 0
-        self.steps: list[Step] = []
+        self.steps: list[StackStep] = []
 
-    def run(self) -> tuple[Step, ...]:
+    def run(self) -> tuple[StackStep, ...]:
         self.expression(0)
         if self.kind != "end":
             raise self.wrong("an operator or the end")
@@ -236,7 +236,7 @@ class _Parser:
         self.at += 1
 
     def apply(self, operation: str, count: int) -> None:
-        self.steps.append(Step("apply", operation, count=count))
+        self.steps.append(StackStep("apply", operation, count=count))
 
     def expression(self, floor: int) -> None:
         """An expression whose operators bind tighter than the floor."""
@@ -265,7 +265,7 @@ class _Parser:
             value = float(word.removesuffix(unit)) * UNITS[unit] if unit else float(word)
             if value == float("inf"):
                 raise GrammarError(f"the number {shown(word)} is beyond 1.8e308")
-            self.steps.append(Step("number", value=value))
+            self.steps.append(StackStep("number", value=value))
             self.at += 1
         elif word in ("-", "+"):
             self.at += 1
@@ -287,9 +287,9 @@ class _Parser:
             if self.word == "(":
                 self.call(word)
             elif word == "t":
-                self.steps.append(Step("t"))
+                self.steps.append(StackStep("t"))
             elif word == "pi":
-                self.steps.append(Step("number", value=3.141592653589793))
+                self.steps.append(StackStep("number", value=3.141592653589793))
             else:
                 self.named(word)
         else:
@@ -297,7 +297,7 @@ class _Parser:
 
     def named(self, name: str) -> None:
         index = self.index(1) if self.word == "[" else ()
-        self.steps.append(Step("name", name, index=index))
+        self.steps.append(StackStep("name", name, index=index))
 
     def call(self, function: str) -> None:
         self.take("(")
@@ -345,7 +345,7 @@ class _Parser:
                 )
         elif what not in ("q", "v"):
             raise self.wrong(f"'.x' or '[0]' after '{what}({name})', one number of it")
-        self.steps.append(Step(what, name, index=index))
+        self.steps.append(StackStep(what, name, index=index))
 
     def name(self) -> str:
         kind, text, _ = self.tokens[self.at]

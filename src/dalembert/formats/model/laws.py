@@ -1,7 +1,7 @@
 """Expressions of a model file as CasADi expressions of parameters, inputs, time and state.
 
-`Law` is a function of the state, as `add_joint_force` and `add_constraint` take it, `Motion` a function of time for
-drivers. Both hold data only, so mechanisms with them pickle.
+`LawText` is a function of the state, as `add_joint_force` and `add_constraint` take it, `MotionText` a function of
+time for drivers. Both hold data only, so mechanisms with them pickle.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Any
 
 import casadi as ca
 
-from dalembert.formats.model.grammar import REFERENCES, GrammarError, Step
+from dalembert.formats.model.grammar import REFERENCES, GrammarError, StackStep
 
-Steps = tuple[Step, ...]
+Steps = tuple[StackStep, ...]
 
 
-class Law:
+class LawText:
     """Several expressions with the definitions they share, as a function of the state.
 
     let: definitions in order, each of the ones before; symbols: parameters and inputs by name; frames: by name.
@@ -48,7 +48,7 @@ class Law:
         return [_run(steps, known, ask) for steps in self.values]
 
 
-class Motion(Law):
+class MotionText(LawText):
     """Expressions as a function of time."""
 
     def __call__(self, t: ca.SX) -> ca.SX:
@@ -74,7 +74,7 @@ def _of_state(s: Any, frames: Mapping[str, Any]) -> Any:
     """How the steps that ask for the state are answered; each question is asked once."""
     found: dict[tuple[str, str], ca.SX] = {}
 
-    def ask(step: Step) -> ca.SX:
+    def ask(step: StackStep) -> ca.SX:
         if step.do == "t":
             return s.t
         key = step.do, step.text

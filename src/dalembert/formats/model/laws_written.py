@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import DalembertError, DescriptionError
-from dalembert.formats.model.tracing import Recorder
+from dalembert.formats.model.tracing import SymbolicState
 from dalembert.formats.model.writing import Data, Writing, axis, each_or_one, is_zero, vector
 from dalembert.mechanism.constraints import (
     Constraint,
     Expressions,
-    Loop,
+    LoopJoint,
     PointOn,
     Rod,
     coordinate_driver,
@@ -137,7 +137,7 @@ def constraint_data(w: Writing, c: Constraint) -> Data:
     what = f"{c.kind} '{c.name}'"
     s = w.recorder()
     with _opaque(what):
-        if type(c) is Loop:
+        if type(c) is LoopJoint:
             kind, own = w.joint(c.joint, what)
             data = {"type": "loop", "joint": kind, **own, "between": [w.place(c.a), w.place(c.b)]}
         elif type(c) is Rod:
@@ -208,7 +208,7 @@ def _tyre(w: Writing, force: Tyre) -> Data:
     return data if isinstance(force.slow, float) and force.slow == 0.1 else {**data, "slow": force.slow}
 
 
-def _pulley_rope(w: Writing, s: Recorder, name: str, stations: Any) -> Data:
+def _pulley_rope(w: Writing, s: SymbolicState, name: str, stations: Any) -> Data:
     path: list[Any] = []
     for frame, radius, about, turn in stations:
         at = w.place(frame)
@@ -217,7 +217,14 @@ def _pulley_rope(w: Writing, s: Recorder, name: str, stations: Any) -> Data:
 
 
 def _coupling(
-    w: Writing, s: Recorder, name: str, coefficients: Any, offset: Any, angular: bool, wheels: Any = (), path: Any = ()
+    w: Writing,
+    s: SymbolicState,
+    name: str,
+    coefficients: Any,
+    offset: Any,
+    angular: bool,
+    wheels: Any = (),
+    path: Any = (),
 ) -> Data:
     data: Data = {"type": "coupling", "coefficients": dict(coefficients)}
     return (data if is_zero(array(offset)) else {**data, "offset": offset}) | _pictured(w, wheels, path)
@@ -230,12 +237,12 @@ def _pictured(w: Writing, wheels: Any, path: Any) -> Data:
     return {**({"wheels": turned} if turned else {}), **({"path": round_} if round_ else {})}
 
 
-def _driver(w: Writing, s: Recorder, name: str, coordinate: str, motion: Any, angular: bool) -> Data:
+def _driver(w: Writing, s: SymbolicState, name: str, coordinate: str, motion: Any, angular: bool) -> Data:
     written = _table(motion) if isinstance(motion, Table) else _one(components(motion, s.t, 1, name))
     return {"type": "driver", "coordinate": coordinate, "motion": written}
 
 
-def _point_driver(w: Writing, s: Recorder, name: str, frame: Any, motion: Any) -> Data:
+def _point_driver(w: Writing, s: SymbolicState, name: str, frame: Any, motion: Any) -> Data:
     written = _table(motion) if isinstance(motion, Table) else vector(array(components(motion, s.t, 3, name)))
     return {"type": "point driver", "frame": w.place(frame), "motion": written}
 
@@ -245,7 +252,7 @@ def _table(table: Table) -> Data:
     return data if table.ends == "natural" else {**data, "ends": table.ends}
 
 
-def _rolling(w: Writing, s: Recorder, name: str, wheel: Any, radius: Any, plane: Any, about: int | None) -> Data:
+def _rolling(w: Writing, s: SymbolicState, name: str, wheel: Any, radius: Any, plane: Any, about: int | None) -> Data:
     data: Data = {"type": "rolling", "wheel": w.place(wheel), "radius": radius}
     if (on := w.place(plane)) != "ground":
         data["plane"] = on
@@ -253,13 +260,13 @@ def _rolling(w: Writing, s: Recorder, name: str, wheel: Any, radius: Any, plane:
 
 
 def _rolling_discs(
-    w: Writing, s: Recorder, name: str, a: Any, ra: Any, b: Any, rb: Any, about: int, inside: bool
+    w: Writing, s: SymbolicState, name: str, a: Any, ra: Any, b: Any, rb: Any, about: int, inside: bool
 ) -> Data:
     data = {"type": "rolling discs", "a": w.place(a), "radius_a": ra, "b": w.place(b), "radius_b": rb}
     return {**data, "axis": "xyz"[about], **({"inside": True} if inside else {})}
 
 
-def _skate(w: Writing, s: Recorder, name: str, frame: Any, sideways: int) -> Data:
+def _skate(w: Writing, s: SymbolicState, name: str, frame: Any, sideways: int) -> Data:
     return {"type": "skate", "frame": w.place(frame), "sideways": "xyz"[sideways]}
 
 
@@ -274,11 +281,11 @@ _RECIPES: dict[Any, Any] = {
 }
 
 
-def _evaluated(value: Any, s: Recorder, shape: tuple[int, ...], what: str) -> Any:
+def _evaluated(value: Any, s: SymbolicState, shape: tuple[int, ...], what: str) -> Any:
     return evaluate(value, s, shape, what)  # type: ignore[arg-type]
 
 
-def _row(f: Any, s: Recorder, what: str) -> Any:
+def _row(f: Any, s: SymbolicState, what: str) -> Any:
     return _one(described(on_expressions(f, s, what), what))  # type: ignore[arg-type]
 
 

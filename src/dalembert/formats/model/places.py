@@ -8,7 +8,7 @@ import numpy as np
 
 from dalembert.errors import repair
 from dalembert.formats.model import vocabulary as words
-from dalembert.formats.model.cursor import Node
+from dalembert.formats.model.cursor import FileNode
 from dalembert.formats.model.scope import Scope
 from dalembert.mechanism.body import Frame
 from dalembert.mechanism.joints import JOINT_TYPES, Joint
@@ -22,7 +22,7 @@ from dalembert.symbols import array
 TYPES: dict[str, type[Joint]] = {joint.kind: joint for joint in JOINT_TYPES}
 
 
-def place(node: Node, scope: Scope, keys: words.Keys = words.PLACE) -> Frame:
+def place(node: FileNode, scope: Scope, keys: words.Keys = words.PLACE) -> Frame:
     """A frame: the name of a body or frame, or {body, at, rotation}."""
     if isinstance(node.value, str):
         with node.here():
@@ -43,7 +43,7 @@ def place(node: Node, scope: Scope, keys: words.Keys = words.PLACE) -> Frame:
     return frame if _is_own(base) else Frame(base.body, base.T @ frame.T)
 
 
-def point(node: Node, scope: Scope) -> Any:
+def point(node: FileNode, scope: Scope) -> Any:
     """The name of a point of the drawing, or two or three coordinates."""
     if isinstance(node.value, str):
         name = node.text()
@@ -54,7 +54,7 @@ def point(node: Node, scope: Scope) -> Any:
     return scope.vector(node, 2 if len(node.items()) == 2 else 3)
 
 
-def drawn(node: Node, scope: Scope, *, several: bool = False) -> Any:
+def drawn(node: FileNode, scope: Scope, *, several: bool = False) -> Any:
     """`at` of an element: a point of the drawing or, of one with several places, a list of them; None without it."""
     at = node.get("at")
     if at is None:
@@ -62,7 +62,7 @@ def drawn(node: Node, scope: Scope, *, several: bool = False) -> Any:
     return [point(item, scope) for item in at.items()] if several else point(at, scope)
 
 
-def stations(node: Node, scope: Scope) -> list[Any]:
+def stations(node: FileNode, scope: Scope) -> list[Any]:
     """What a rope or belt runs around: places, and pulleys."""
     path: list[Any] = []
     for x in node.items():
@@ -83,7 +83,7 @@ def stations(node: Node, scope: Scope) -> list[Any]:
     return path
 
 
-def pictured(node: Node, scope: Scope) -> tuple[list[Any], list[Any]]:
+def pictured(node: FileNode, scope: Scope) -> tuple[list[Any], list[Any]]:
     """The wheels of a coupling, and what a belt runs around, for its picture."""
     wheels, path = node.get("wheels"), node.get("path")
     turned = []
@@ -101,7 +101,7 @@ def _is_own(frame: Frame) -> bool:
     return bool(np.array_equal(frame.T.R, T.R) and np.array_equal(frame.T.p, T.p))
 
 
-def rotation(node: Node, scope: Scope) -> np.ndarray:
+def rotation(node: FileNode, scope: Scope) -> np.ndarray:
     """A (3, 3) matrix from one, from {axis, angle}, a list of such turns one after the other, or {quaternion}."""
     if isinstance(node.value, dict) and "quaternion" in node.value:
         node.keys(words.QUATERNION, "a rotation")
@@ -119,20 +119,20 @@ def rotation(node: Node, scope: Scope) -> np.ndarray:
     return scope.matrix(node.items(3))
 
 
-def _turn(node: Node, scope: Scope) -> np.ndarray:
+def _turn(node: FileNode, scope: Scope) -> np.ndarray:
     node.keys(words.TURN, "a rotation")
     with node.here():
         return array(turned(axis(node.child("axis"), scope), scope.value(node.child("angle"))))
 
 
-def axis(node: Node, scope: Scope) -> Any:
+def axis(node: FileNode, scope: Scope) -> Any:
     """A letter, or three numbers or expressions of parameters."""
     if isinstance(node.value, str):
         return node.choice(["x", "y", "z", "-x", "-y", "-z"])
     return node.numbers(3) if not any(isinstance(n.value, str) for n in node.items(3)) else scope.vector(node)
 
 
-def joint_of(kind: str, node: Node, scope: Scope) -> Joint:
+def joint_of(kind: str, node: FileNode, scope: Scope) -> Joint:
     """The joint type of an element whose keys have its options."""
     given: dict[str, Any] = {}
     for key in words.names(words.JOINTS[kind]):
@@ -142,13 +142,13 @@ def joint_of(kind: str, node: Node, scope: Scope) -> Joint:
         return TYPES[kind](**given)
 
 
-def point_on_axis(node: Node, scope: Scope) -> Any:
+def point_on_axis(node: FileNode, scope: Scope) -> Any:
     """The first of the two points that give the axis of a joint, or None."""
     given = node.get("axis")
     return None if given is None else axis_or_points(given, scope)[1]
 
 
-def axis_or_points(node: Node, scope: Scope) -> tuple[Any, Any]:
+def axis_or_points(node: FileNode, scope: Scope) -> tuple[Any, Any]:
     """An axis and, where two points give it, the first of them."""
     if isinstance(node.value, list) and len(node.value) == 2:
         ends = tuple(point(item, scope) for item in node.items(2))

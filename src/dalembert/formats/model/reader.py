@@ -16,7 +16,7 @@ from dalembert.formats.data import kind
 from dalembert.formats.model import vocabulary as words
 from dalembert.formats.model.constraints import add_constraint
 from dalembert.formats.model.contacts import add_contact, friction, stops
-from dalembert.formats.model.cursor import Node
+from dalembert.formats.model.cursor import FileNode
 from dalembert.formats.model.forces import MAKE_INPUTS, add_force, limits, per_dof
 from dalembert.formats.model.places import joint_of, place, point, point_on_axis, rotation
 from dalembert.formats.model.scope import NUMBERS, Scope
@@ -37,7 +37,7 @@ def read_model(path: str | os.PathLike[str], *, strict: bool = False) -> Mechani
     """
     checks.flag(strict, "strict")
     where = checks.path(path, "path", error=ModelFileError)
-    return _mechanism(Node(yaml.load(where), str(where), 1), where.stem)
+    return _mechanism(FileNode(yaml.load(where), str(where), 1), where.stem)
 
 
 def read_text(text: str, *, file: str = "text", json: bool = False) -> Mechanism:
@@ -45,10 +45,10 @@ def read_text(text: str, *, file: str = "text", json: bool = False) -> Mechanism
 
     text: YAML, or JSON where json is True; file: the name that errors give.
     """
-    return _mechanism(Node(yaml.loads(text, file, json_only=json), file, 1), "mechanism")
+    return _mechanism(FileNode(yaml.loads(text, file, json_only=json), file, 1), "mechanism")
 
 
-def _mechanism(node: Node, name: str) -> Mechanism:
+def _mechanism(node: FileNode, name: str) -> Mechanism:
     if not isinstance(node.value, dict) or "dalembert" not in node.value:
         raise node.error(
             f"is no model: it holds {kind(node.value)} without the key 'dalembert'; needed: "
@@ -63,11 +63,11 @@ def _mechanism(node: Node, name: str) -> Mechanism:
     if (units := node.get("units")) is not None and units.value != "SI":
         raise units.wrong("SI (kg, m, s, rad), the only units there are")
     given = node.get("name")
-    return _Reader(node, Mechanism(given.text() if given else name)).read()
+    return _ModelReader(node, Mechanism(given.text() if given else name)).read()
 
 
-class _Reader:
-    def __init__(self, node: Node, m: Mechanism):
+class _ModelReader:
+    def __init__(self, node: FileNode, m: Mechanism):
         self.node, self.m = node, m
         self.scope = Scope(m)
         self.motors: dict[str, Any] = {}  # forces that make inputs
@@ -157,12 +157,12 @@ class _Reader:
         error.faults = (first, *others)
         raise error from first
 
-    def each(self, section: str) -> list[tuple[str, Node]]:
+    def each(self, section: str) -> list[tuple[str, FileNode]]:
         if self.node.table().get(section) is None:  # an empty section has no elements
             return []
         return list(self.node.child(section).named())
 
-    def inner(self, node: Node) -> Scope:
+    def inner(self, node: FileNode) -> Scope:
         """The names of an element with definitions of parameters."""
         scope = Scope(self.m, self.scope)
         scope.define(node.get("let"), NUMBERS)
@@ -177,7 +177,7 @@ class _Reader:
                 self.input(name, size)
         return names
 
-    def input(self, name: str, size: Node) -> None:
+    def input(self, name: str, size: FileNode) -> None:
         n = size.whole()
         if name not in self.motors:
             self.m.add_input(name, n)
@@ -193,7 +193,7 @@ class _Reader:
 
     # --- bodies -------------------------------------------------------------------------------------------------
 
-    def body(self, name: str, node: Node) -> None:
+    def body(self, name: str, node: FileNode) -> None:
         if name == "ground":
             node.keys(words.GROUND, "the ground")
             self.shapes(self.m.ground, node, self.scope)
@@ -217,7 +217,7 @@ class _Reader:
             )
         self.shapes(body, node, scope)
 
-    def solid(self, node: Node, scope: Scope) -> Solid | None:
+    def solid(self, node: FileNode, scope: Scope) -> Solid | None:
         """The sum of the solids of a body."""
         found = node.get("solids")
         total: Solid | None = None
@@ -243,7 +243,7 @@ class _Reader:
                 total = one if total is None else total + one
         return total
 
-    def shapes(self, body: Any, node: Node, scope: Scope) -> None:
+    def shapes(self, body: Any, node: FileNode, scope: Scope) -> None:
         found = node.get("shapes")
         for item in [] if found is None else found.items():
             item.keys(words.SHAPE, "a shape")
@@ -267,7 +267,7 @@ class _Reader:
 
     # --- joints -------------------------------------------------------------------------------------------------
 
-    def joint(self, name: str, node: Node) -> None:
+    def joint(self, name: str, node: FileNode) -> None:
         kind_ = self.joint_type(node)
         node.keys({"type!": "", **words.JOINTS[kind_], **words.ATTACHMENT}, f"a {kind_} joint")
         scope = self.inner(node)
@@ -285,7 +285,7 @@ class _Reader:
         with node.here():
             self.m.add_joint(name, joint, *self.sides(node, scope), **options)
 
-    def sides(self, node: Node, scope: Scope) -> list[Frame]:
+    def sides(self, node: FileNode, scope: Scope) -> list[Frame]:
         """The two sides of a joint, between: [a, b] or parent and child."""
         pair = [node.get(key) for key in ("parent", "child")]
         if (both := node.get("between")) is not None:
@@ -297,14 +297,14 @@ class _Reader:
                 raise node.error(f"has no '{key}', which a joint needs. Add it, or between: [a, b] in place of both.")
         return [place(side, scope) for side in pair if side is not None]
 
-    def joint_type(self, node: Node) -> str:
+    def joint_type(self, node: FileNode) -> str:
         node.table()
         found = node.get("type")
         if found is None:
             raise node.error(f"has no 'type', which a joint needs; one of {', '.join(words.JOINTS)}.")
         return found.choice(words.JOINTS)
 
-    def state(self, name: str, node: Node) -> None:
+    def state(self, name: str, node: FileNode) -> None:
         node.keys(words.STATE, "a state")
         given: dict[str, Any] = {}
         for key in ("q", "v", "u"):
@@ -319,17 +319,17 @@ class _Reader:
         with node.here():
             self.m.add_state(name, **given, t=0.0 if t is None else self.constant(t))
 
-    def constant(self, node: Node) -> float:
+    def constant(self, node: FileNode) -> float:
         """A number, or an expression of numbers and definitions: pi/6, 30deg."""
         if not isinstance(node.value, str):
             return node.number()
         x = self.scope.value(node)
         if not is_number(x):
             raise node.error(f"is {kind(node.value)}, which depends on parameters; needed: a number.")
-        return Node(float(x), node.file, node.line, node.at).number()
+        return FileNode(float(x), node.file, node.line, node.at).number()
 
 
-def _inertia(node: Node, mass: Any, scope: Scope) -> Any:
+def _inertia(node: FileNode, mass: Any, scope: Scope) -> Any:
     """Three moments, a matrix, or that of a solid of the mass."""
     if not isinstance(node.value, dict):
         rows = node.items(3)

@@ -9,18 +9,18 @@ import numpy as np
 
 from dalembert.errors import repair
 from dalembert.formats.data import shown
-from dalembert.formats.model.cursor import Node
+from dalembert.formats.model.cursor import FileNode
 from dalembert.formats.model.grammar import (
     FUNCTIONS,
     REFERENCES,
     RESERVED,
     GrammarError,
-    Step,
+    StackStep,
     is_plain,
     nearest,
     parse,
 )
-from dalembert.formats.model.laws import Law, Motion, Steps, needed
+from dalembert.formats.model.laws import LawText, MotionText, Steps, needed
 from dalembert.mechanism.body import Frame
 from dalembert.mechanism.mechanism import Mechanism
 from dalembert.symbols import array
@@ -58,7 +58,7 @@ class Scope:
                 self.coordinates[which][joint.name] = len(names)
                 self.coordinates[which].update(dict.fromkeys(names, 1))
 
-    def define(self, node: Node | None, may: Collection[str]) -> None:
+    def define(self, node: FileNode | None, may: Collection[str]) -> None:
         """Take the definitions of a `let`."""
         if node is None:
             return
@@ -75,15 +75,15 @@ class Scope:
                 continue
             with value.here():
                 symbols = {s.text: self._symbol(s.text) for s in steps if s.do == "name"}
-                self.known[name] = Law([steps], {}, symbols, {}).evaluated()[0]
+                self.known[name] = LawText([steps], {}, symbols, {}).evaluated()[0]
             self.total += len(steps)
             self.weights[name] = min(self._weight([steps]), self.total)  # shared parts count once
 
-    def steps(self, node: Node, may: Collection[str]) -> Steps:
+    def steps(self, node: FileNode, may: Collection[str]) -> Steps:
         """The steps of a number or an expression, with all its names known."""
         if not isinstance(node.value, str):
             if isinstance(node.value, (int, float)) and not isinstance(node.value, bool):
-                return (Step("number", value=node.number()),)
+                return (StackStep("number", value=node.number()),)
             raise node.wrong("a number or an expression")
         with node.here():
             steps = parse(node.value)
@@ -91,7 +91,7 @@ class Scope:
                 self._check(step, may)
             return steps
 
-    def law(self, nodes: Sequence[Node], may: Collection[str]) -> Law:
+    def law(self, nodes: Sequence[FileNode], may: Collection[str]) -> LawText:
         """A function of the state from some expressions."""
         values = [self.steps(n, may) for n in nodes]
         let = needed(values, self.let)
@@ -104,14 +104,14 @@ class Scope:
                 symbols[step.text] = self._symbol(step.text)
             elif step.do in FRAMES:
                 frames[step.text] = self.frame(step.text)
-        law = (Motion if may is MOTION else Law)(values, let, symbols, frames)
+        law = (MotionText if may is MOTION else LawText)(values, let, symbols, frames)
         if lost := law.needs - set(may):
             raise nodes[0].error(
                 f"depends on {', '.join(sorted(lost))} by a definition, which it cannot; {_allowed(may)}."
             )
         return law
 
-    def values(self, nodes: Sequence[Node], may: Collection[str] = NUMBERS) -> np.ndarray | Law:
+    def values(self, nodes: Sequence[FileNode], may: Collection[str] = NUMBERS) -> np.ndarray | LawText:
         """Numbers and expressions of parameters and inputs as an array; a law where they need the state or time."""
         if all(n.value.__class__ in (float, int) for n in nodes):
             return array([n.number() for n in nodes])
@@ -126,7 +126,7 @@ class Scope:
                     self.law([node], may).evaluated()
             raise
 
-    def matrix(self, rows: Sequence[Node]) -> np.ndarray:
+    def matrix(self, rows: Sequence[FileNode]) -> np.ndarray:
         """(3, 3) numbers and expressions of parameters."""
         return np.reshape(np.array(self.values([x for row in rows for x in row.items(3)]), dtype=object), (3, 3))
 
@@ -155,16 +155,16 @@ class Scope:
                 return known[name]
         return None
 
-    def value(self, node: Node, may: Collection[str] = NUMBERS) -> Any:
+    def value(self, node: FileNode, may: Collection[str] = NUMBERS) -> Any:
         """One number or expression, or a law."""
         x = self.values([node], may)
-        return x if isinstance(x, Law) else x[0]
+        return x if isinstance(x, LawText) else x[0]
 
-    def vector(self, node: Node, count: int = 3, may: Collection[str] = NUMBERS) -> Any:
+    def vector(self, node: FileNode, count: int = 3, may: Collection[str] = NUMBERS) -> Any:
         """Several of them."""
         return self.values(node.items(count), may)
 
-    def _check(self, step: Step, may: Collection[str]) -> None:
+    def _check(self, step: StackStep, may: Collection[str]) -> None:
         m = self.m
         if step.do == "name":
             if step.text in self.let and not step.index:
@@ -200,7 +200,7 @@ class Scope:
                 self.frame(step.text)
 
 
-def _check_index(step: Step, size: int, name: str) -> None:
+def _check_index(step: StackStep, size: int, name: str) -> None:
     if step.index and step.index[0] >= size:
         raise GrammarError(f"{shown(name)} has {size} number(s), counted from 0; there is no [{step.index[0]}]")
     if not step.index and size != 1:

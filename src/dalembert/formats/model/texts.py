@@ -28,7 +28,7 @@ class NoText(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class TextPart:
     """A piece of text, how tightly its outermost operator binds, and how deep it is nested."""
 
     text: str
@@ -58,10 +58,10 @@ def texts(
     if lost:
         raise NoText(f"uses {', '.join(lost)}, which is neither an input nor a parameter of this mechanism")
     f = ca.Function("f", [ca.vertcat(*symbols)], [y])
-    return _Writer(f, [leaves[s.element_hash()] for s in symbols], taken, first).run()
+    return _TextWriter(f, [leaves[s.element_hash()] for s in symbols], taken, first).run()
 
 
-class _Writer:
+class _TextWriter:
     """Parts are shared where the graph shares them, and nowhere else: CasADi simplifies what it sees to be equal."""
 
     def __init__(self, f: ca.Function, leaves: list[str], taken: Collection[str], first: int):
@@ -76,17 +76,17 @@ class _Writer:
             for k in arguments if op not in ("INPUT", "CONST") else ():
                 inner[k] += 1
         ends = Counter(outputs)
-        parts: list[Part] = []
+        parts: list[TextPart] = []
         for k, (op, arguments) in enumerate(self.steps):
             if op == "INPUT":
-                part = Part(self.leaves[arguments[0]])
+                part = TextPart(self.leaves[arguments[0]])
             elif op == "CONST":
                 part = number(arguments[0])
             else:
                 part = _applied(op, [parts[i] for i in arguments])
                 shared = inner[k] + ends[k] > 1 and len(part.text) > SHORT
                 if shared or (inner[k] and (len(part.text) > LONG or part.depth > DEEP)):
-                    part = Part(self._define(part.text))
+                    part = TextPart(self._define(part.text))
             parts.append(part)
         return [parts[k].text for k in outputs], self.let
 
@@ -118,36 +118,38 @@ class _Writer:
         return name
 
 
-def number(x: float) -> Part:
+def number(x: float) -> TextPart:
     """A number, exactly: the shortest digits that give it back."""
     if not isfinite(x):
         raise NoText(f"has the number {x} in it, which is not finite")
     text = str(int(x)) if x == int(x) and abs(x) < 1e15 and str(x) != "-0.0" else repr(x)
-    return Part(text, SIGN if text.startswith("-") else ATOM)
+    return TextPart(text, SIGN if text.startswith("-") else ATOM)
 
 
-def _applied(op: str, x: list[Part]) -> Part:
+def _applied(op: str, x: list[TextPart]) -> TextPart:
     depth = 1 + max(p.depth for p in x)
     if op in ("ASSIGN", "LIFT"):
         return x[0]
     if op in ("SQ", "POW", "CONSTPOW"):
         power = "2" if op == "SQ" else x[1].inside(ATOM)
-        return Part(f"{x[0].inside(ATOM)}**{power}", POWER, depth)
+        return TextPart(f"{x[0].inside(ATOM)}**{power}", POWER, depth)
     if op == "NEG":
-        return Part("-" + x[0].inside(POWER), SIGN, depth)
+        return TextPart("-" + x[0].inside(POWER), SIGN, depth)
     if op == "TWICE":
-        return Part("2*" + x[0].inside(POWER), OPERATORS["*"][0], depth)
+        return TextPart("2*" + x[0].inside(POWER), OPERATORS["*"][0], depth)
     if op == "INV":
-        return Part("1/" + x[0].inside(POWER), OPERATORS["/"][0], depth)
+        return TextPart("1/" + x[0].inside(POWER), OPERATORS["/"][0], depth)
     if op == "NOT":
-        return Part("not " + x[0].inside(ATOM), OPERATORS["and"][0], depth)
+        return TextPart("not " + x[0].inside(ATOM), OPERATORS["and"][0], depth)
     if op in _INFIX:
         binds, sign = _INFIX[op]
         right = x[1].inside(POWER if sign in "*/" else binds + 1)
         if x[1].binds == SIGN and sign in "+-":
             right = f"({x[1].text})"
         gap = "" if sign in "*/" else " "
-        return Part(f"{x[0].inside(binds + (sign in ('<', '<=', '==', '!=')))}{gap}{sign}{gap}{right}", binds, depth)
+        return TextPart(
+            f"{x[0].inside(binds + (sign in ('<', '<=', '==', '!=')))}{gap}{sign}{gap}{right}", binds, depth
+        )
     if op in _CALLS:
-        return Part(f"{_CALLS[op]}({', '.join(p.text for p in x)})", ATOM, depth)
+        return TextPart(f"{_CALLS[op]}({', '.join(p.text for p in x)})", ATOM, depth)
     raise NoText(f"uses CasADi's operation {op}, which the grammar of model files does not have")

@@ -15,7 +15,7 @@ from dalembert.mechanism.mechanism import Mechanism
 from dalembert.mechanism.traced import UserState
 
 
-class Names:
+class ExpressionNames:
     """The names of a mechanism as expressions write them."""
 
     def __init__(self, mechanism: Mechanism):
@@ -39,20 +39,20 @@ class Names:
         return frame.body.name if name is None and same_place(frame, frame.body.frame) else name
 
 
-class Recorder(UserState):
+class SymbolicState(UserState):
     """A state whose every number is a fresh symbol: `leaves` has its text, `frames` the frames that have no name.
 
     It answers what a `UserState` answers.
     """
 
-    def __init__(self, names: Names):
+    def __init__(self, names: ExpressionNames):
         self._names, self._m = names, names.mechanism
         self.t = ca.SX.sym("t")
         self.leaves: dict[int, str] = {self.t.element_hash(): "t"}
         self.frames: dict[str, Frame] = {}
         self._asked: dict[tuple[str, str], ca.SX] = {}
 
-    def user(self) -> Recorder:
+    def user(self) -> SymbolicState:
         """Itself: it stands for a `TracedState` too, of which functions see no more."""
         return self
 

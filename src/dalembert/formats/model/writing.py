@@ -15,7 +15,7 @@ from dalembert.formats.model import vocabulary as words
 from dalembert.formats.model.cursor import MAX_NAME
 from dalembert.formats.model.places import TYPES
 from dalembert.formats.model.texts import NoText, texts
-from dalembert.formats.model.tracing import Names, Recorder, same_place
+from dalembert.formats.model.tracing import ExpressionNames, SymbolicState, same_place
 from dalembert.mechanism.body import Frame
 from dalembert.mechanism.joints import Joint
 from dalembert.mechanism.mechanism import Mechanism
@@ -30,13 +30,13 @@ class Writing:
     """A mechanism that is being written."""
 
     def __init__(self, mechanism: Mechanism):
-        self.m, self.names = mechanism, Names(mechanism)
+        self.m, self.names = mechanism, ExpressionNames(mechanism)
 
-    def recorder(self) -> Recorder:
+    def recorder(self) -> SymbolicState:
         """A state for functions of the description."""
-        return Recorder(self.names)
+        return SymbolicState(self.names)
 
-    def finished(self, data: Data, what: str, recorder: Recorder | None = None) -> Data:
+    def finished(self, data: Data, what: str, recorder: SymbolicState | None = None) -> Data:
         """Data with its expressions (`Scalar`s, SX) as texts, and the definitions and frames these use.
 
         what: the words that name the element in errors.

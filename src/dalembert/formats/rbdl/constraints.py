@@ -12,7 +12,7 @@ import numpy as np
 
 from dalembert.errors import unknown
 from dalembert.formats.notes import Notes
-from dalembert.formats.rbdl.node import Node
+from dalembert.formats.rbdl.node import LuaNode
 from dalembert.mechanism.body import Frame
 from dalembert.mechanism.joints import Cylindrical, Fixed, Joint, Planar, Prismatic, Revolute, Spherical
 from dalembert.mechanism.mechanism import Mechanism
@@ -22,7 +22,7 @@ JOINTS: dict[tuple[int, int], Any] = {(3, 2): Revolute, (2, 3): Prismatic, (2, 2
 SETTINGS = ("stabilization_coefficient", "enable_stabilization", "baumgarte_enabled")
 
 
-def add_constraints(model: Node, m: Mechanism, notes: Notes, wanted: str | None) -> None:
+def add_constraints(model: LuaNode, m: Mechanism, notes: Notes, wanted: str | None) -> None:
     """Add one constraint set; the others, and settings of RBDL's solver, are noted."""
     sets = model.child("constraint_sets")
     names = [k for k in sets.table if isinstance(k, str)] if sets is not None else []
@@ -31,10 +31,10 @@ def add_constraints(model: Node, m: Mechanism, notes: Notes, wanted: str | None)
     chosen = names[0] if wanted is None and names else wanted
     for name in names:
         if name != chosen:
-            notes.add(Node(sets.table[name], model.file, f"constraint set '{name}'"), "is not taken")  # type: ignore[union-attr]
+            notes.add(LuaNode(sets.table[name], model.file, f"constraint set '{name}'"), "is not taken")  # type: ignore[union-attr]
     if not chosen or sets is None:
         return
-    groups: dict[Any, tuple[Node, Frame, Frame, list[np.ndarray]]] = {}
+    groups: dict[Any, tuple[LuaNode, Frame, Frame, list[np.ndarray]]] = {}
     for e in sets.children(chosen):
         kind = e.text("constraint_type")
         if kind == "contact":
@@ -53,10 +53,10 @@ def add_constraints(model: Node, m: Mechanism, notes: Notes, wanted: str | None)
         _loop(e, m, a, b, axes, chosen if len(axes) > 1 == len(groups) else e.text("name", "loop"))
 
 
-def _axes(e: Node, one: str, several: str, n: int) -> list[np.ndarray]:
+def _axes(e: LuaNode, one: str, several: str, n: int) -> list[np.ndarray]:
     """The axes of a constraint, given alone or as a list."""
     if several in e.table:
-        values = Node(e.table[several], e.file, f"'{several}' of {e}").table.items_in_order()
+        values = LuaNode(e.table[several], e.file, f"'{several}' of {e}").table.items_in_order()
     else:
         values = [e.table.get(one)]
     out = [e.array(x, n, f"'{several if several in e.table else one}'") for x in values]
@@ -65,7 +65,7 @@ def _axes(e: Node, one: str, several: str, n: int) -> list[np.ndarray]:
     return [x / np.abs(x).max() for x in out]  # directions: of huge and tiny numbers there is no norm
 
 
-def frame_of(e: Node, m: Mechanism, name: str) -> Frame:
+def frame_of(e: LuaNode, m: Mechanism, name: str) -> Frame:
     """A body or frame of the mechanism by its name in the file."""
     if name == "ROOT":
         return m.ground.frame
@@ -75,7 +75,7 @@ def frame_of(e: Node, m: Mechanism, name: str) -> Frame:
     return found
 
 
-def _end(e: Node, m: Mechanism, side: str) -> Frame:
+def _end(e: LuaNode, m: Mechanism, side: str) -> Frame:
     """The frame on one side of a loop: a local frame by name, or a body and a place on it."""
     if f"{side}_local_frame" in e.table:
         return frame_of(e, m, e.text(f"{side}_local_frame"))
@@ -83,7 +83,7 @@ def _end(e: Node, m: Mechanism, side: str) -> Frame:
     return frame_of(e, m, e.text(f"{side}_body")).at(T.p, rotation=T.R)
 
 
-def _loop(e: Node, m: Mechanism, a: Frame, b: Frame, axes: list[np.ndarray], name: str) -> None:
+def _loop(e: LuaNode, m: Mechanism, a: Frame, b: Frame, axes: list[np.ndarray], name: str) -> None:
     """The joint that forbids motions of b in a along these axes, or planes."""
     name = name.replace(".", "_")
     turns, slides = ([x[part] for x in axes if x[part].any()] for part in (slice(0, 3), slice(3, 6)))
@@ -132,7 +132,7 @@ def _tidy(n: np.ndarray) -> Any:
     return exact.tolist() if np.abs(n - exact).max() < 1e-12 else n.tolist()
 
 
-def _contact(e: Node, m: Mechanism, notes: Notes) -> None:
+def _contact(e: LuaNode, m: Mechanism, notes: Notes) -> None:
     """A point that stays, along normals of the ground, where it is in the neutral position."""
     if "point_name" in e.table:
         point = frame_of(e, m, e.text("point_name"))

@@ -26,7 +26,7 @@ WORDS = {"true": True, "false": False, "nil": None}
 RESERVED = {"function", "if", "then", "else", "for", "while", "do", "end", "repeat", "goto", "and", "or", "not", "in"}
 
 
-class Table(dict[Any, Any]):
+class LuaTable(dict[Any, Any]):
     """A table: names, and 1, 2, … for what has none; `line` is where it begins."""
 
     def __init__(self, line: int = 0):
@@ -41,9 +41,9 @@ class Table(dict[Any, Any]):
         return out
 
 
-def loads(text: str, file: str) -> Table:
+def loads(text: str, file: str) -> LuaTable:
     """The table that a text returns."""
-    return _Parser(text, file).run()
+    return _LuaParser(text, file).run()
 
 
 def _index(key: Any) -> Any:
@@ -51,11 +51,11 @@ def _index(key: Any) -> Any:
     return int(key) if isinstance(key, float) and key.is_integer() else key
 
 
-class _Parser:
+class _LuaParser:
     def __init__(self, text: str, file: str):
         self.file, self.at, self.depth = file, 0, 0
         self.tokens: list[tuple[str, str, int]] = []  # kind, text, line
-        self.names: dict[str, Any] = {"math": Table()}
+        self.names: dict[str, Any] = {"math": LuaTable()}
         self.names["math"] |= {"pi": math.pi, "huge": math.inf, **FUNCTIONS}
         line, k = 1, 0
         while k < len(text):
@@ -72,21 +72,21 @@ class _Parser:
     def error(self, text: str, line: int | None = None) -> ModelFileError:
         return ModelFileError(text, self.file, self.tokens[self.at][2] if line is None else line)
 
-    def run(self) -> Table:
+    def run(self) -> LuaTable:
         while self.tokens[self.at][0] != "end":
             if self.taken("return"):
                 value = self.expression()
                 self.taken(";")
                 if self.tokens[self.at][0] != "end":
                     raise self.error("goes on after its return.")
-                if not isinstance(value, Table):
+                if not isinstance(value, LuaTable):
                     raise self.error("returns no table; needed: the table of a model.")
                 return value
             self.taken("local")
             place, key = self.names, self.word("a name, as in model = {…}")
             while self.taken("."):
                 place = self.field(place, key)
-                if not isinstance(place, Table):
+                if not isinstance(place, LuaTable):
                     raise self.error(f"puts something into '{key}', which is no table.")
                 key = self.word("a name")
             if not self.taken("="):
@@ -198,7 +198,7 @@ class _Parser:
                 return value
 
     def field(self, table: Any, key: Any) -> Any:
-        if not isinstance(table, dict) or isinstance(key, Table) or key not in table:
+        if not isinstance(table, dict) or isinstance(key, LuaTable) or key not in table:
             raise self.error(f"asks for '{key}', which is not there (yet); only tables of this file are read.")
         return table[key]
 
@@ -207,8 +207,8 @@ class _Parser:
             raise self.error("computes with what is no number.")
         return value
 
-    def table(self, line: int) -> Table:
-        out = Table(line)
+    def table(self, line: int) -> LuaTable:
+        out = LuaTable(line)
         count = 0
         while not self.taken("}"):
             kind, text, _ = self.tokens[self.at]

@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import ModelFileError
-from dalembert.formats.rbdl.lua import Table
+from dalembert.formats.rbdl.lua import LuaTable
 from dalembert.formats.xml import MAX_NUMBER, shown
 from dalembert.spatial import Transform
 
 
-class Node:
+class LuaNode:
     """A table, and what it is called in errors and notes."""
 
     def __init__(self, table: Any, file: str, name: str):
-        if not isinstance(table, Table):
+        if not isinstance(table, LuaTable):
             raise ModelFileError(f"{name} is no table.", file)
         self.table, self.file, self.line, self.words = table, file, table.line, name
 
@@ -27,21 +27,21 @@ class Node:
         """The error that this `text` (a sentence that goes on after its name), to be raised."""
         return ModelFileError(f"{self.words} {text}", self.file, self.line)
 
-    def children(self, key: str) -> list[Node]:
+    def children(self, key: str) -> list[LuaNode]:
         """The tables in the list `key`, which may be absent."""
         if key not in self.table:
             return []
-        whole = Node(self.table[key], self.file, f"'{key}' of {self.words}")
+        whole = LuaNode(self.table[key], self.file, f"'{key}' of {self.words}")
         out = []
         for k, x in enumerate(whole.table.items_in_order(), 1):
-            name = x.get("name") if isinstance(x, Table) else None
+            name = x.get("name") if isinstance(x, LuaTable) else None
             label = shown(name) if isinstance(name, str) else str(k)
-            out.append(Node(x, self.file, f"{label} of {key}"))
+            out.append(LuaNode(x, self.file, f"{label} of {key}"))
         return out
 
-    def child(self, key: str) -> Node | None:
+    def child(self, key: str) -> LuaNode | None:
         """The table `key`, or None."""
-        return Node(self.table[key], self.file, f"'{key}' of {self.words}") if key in self.table else None
+        return LuaNode(self.table[key], self.file, f"'{key}' of {self.words}") if key in self.table else None
 
     def text(self, key: str, default: str | None = None) -> str:
         """A text that is not empty."""
@@ -88,7 +88,7 @@ class Node:
 
 def _plain(value: Any, depth: int) -> Any:
     """Lists of floats; None where it is something else."""
-    if isinstance(value, Table) and depth < 3:
+    if isinstance(value, LuaTable) and depth < 3:
         items = value.items_in_order()
         return [_plain(x, depth + 1) for x in items] if len(items) == len(value) and len(items) <= 6 else None
     return value if isinstance(value, float) else None

@@ -14,11 +14,11 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.errors import DescriptionError, ModelFileError, UnknownName
-from dalembert.formats.graph import WORLD, Edge, Graph, Link, build
+from dalembert.formats.graph import WORLD, Edge, FileLink, Graph, build
 from dalembert.formats.notes import Notes
 from dalembert.formats.rbdl.constraints import add_constraints, frame_of
 from dalembert.formats.rbdl.lua import loads
-from dalembert.formats.rbdl.node import Node
+from dalembert.formats.rbdl.node import LuaNode
 from dalembert.formats.xml import contents
 from dalembert.formats.yaml import decoded
 from dalembert.mechanism.joints import Fixed, Free, Joint, Prismatic, Revolute, Screw, Spherical
@@ -70,7 +70,7 @@ def read_rbdl(
         checks.name(constraints, "constraints")
     where = Path(checks.path(path, "path", error=ModelFileError))
     notes, file = Notes(strict), str(where)
-    model = Node(loads(decoded(contents(where, file, MAX_BYTES), file), file), file, "the model")
+    model = LuaNode(loads(decoded(contents(where, file, MAX_BYTES), file), file), file, "the model")
     graph = Graph(where.stem, gravity=tuple(model.numbers("gravity", 3, (0.0, 0.0, -9.81)).tolist()))
     known: set[str] = set()
     for frame in model.children("frames"):
@@ -93,12 +93,12 @@ def read_rbdl(
     return m
 
 
-def _frame(e: Node, graph: Graph, notes: Notes, known: set[str]) -> None:
+def _frame(e: LuaNode, graph: Graph, notes: Notes, known: set[str]) -> None:
     """A body, its joints and the bodies without mass between them."""
     name, parent = e.text("name"), e.text("parent", ROOT)
     if parent != ROOT and parent not in known:
         raise e.error(f"hangs on '{parent[:60]}', which no frame before it has as its name.")
-    link = Link(name, e)
+    link = FileLink(name, e)
     body = e.child("body")
     if body is not None:
         link.mass, link.com = body.number("mass", 0.0), body.numbers("com", 3, (0.0, 0.0, 0.0))
@@ -115,7 +115,7 @@ def _frame(e: Node, graph: Graph, notes: Notes, known: set[str]) -> None:
         last = k == len(joints)
         outer = name if last else f"{name}_{k}_carrier"
         if not last:
-            graph.links.append(Link(outer, e))
+            graph.links.append(FileLink(outer, e))
         label = name if len(joints) == 1 else f"{name}_{k}"
         graph.edges.append(Edge(label, e, joint, inner, outer, place))
         inner, place = outer, Transform(np.eye(3), np.zeros(3))
@@ -128,7 +128,7 @@ def _frame(e: Node, graph: Graph, notes: Notes, known: set[str]) -> None:
             notes.add(e, f"'{str(key)[:60]}' is not read")
 
 
-def _joints(e: Node) -> list[Joint]:
+def _joints(e: LuaNode) -> list[Joint]:
     """The joints of a frame, inward to outward; a fixed one where it has no axes."""
     given = e.child("joint")
     axes: list[Any] = [] if given is None else given.table.items_in_order()
@@ -146,7 +146,7 @@ def _joints(e: Node) -> list[Joint]:
     return [_joint(e, np.array(a)) for a in axes] or [Fixed()]
 
 
-def _joint(e: Node, axis: np.ndarray) -> Joint:
+def _joint(e: LuaNode, axis: np.ndarray) -> Joint:
     turn, slide = axis[:3], axis[3:]
     size, far = float(np.linalg.norm(turn)), float(np.linalg.norm(slide))
     if size == 0.0 and far == 0.0:
@@ -160,9 +160,9 @@ def _joint(e: Node, axis: np.ndarray) -> Joint:
     return Screw(turn / size, pitch=float(turn @ slide) / size**2)
 
 
-def _left_out(model: Node, notes: Notes) -> None:
+def _left_out(model: LuaNode, notes: Notes) -> None:
     known = ("gravity", "frames", "points", "local_frames", "constraint_sets")
     for key, value in model.table.items():
         if key not in known:
-            where = Node(value, model.file, f"'{str(key)[:60]}'") if hasattr(value, "line") else model
+            where = LuaNode(value, model.file, f"'{str(key)[:60]}'") if hasattr(value, "line") else model
             notes.add(where, f"'{str(key)[:60]}' of the model has no meaning here")

@@ -10,7 +10,7 @@ import numpy as np
 from dalembert.formats.notes import Notes
 from dalembert.formats.sdf.elements import flag, note_rest, number
 from dalembert.formats.sdf.frames import Frames
-from dalembert.formats.sdf.models import Found
+from dalembert.formats.sdf.models import ScopedElement
 from dalembert.formats.xml import Element
 from dalembert.spatial import Transform
 
@@ -29,7 +29,7 @@ class Axis:
     mimic: Element | None = None
 
 
-def axis_of(found: Found, tag: str, T: Transform, frames: Frames, notes: Notes) -> Axis:
+def axis_of(found: ScopedElement, tag: str, T: Transform, frames: Frames, notes: Notes) -> Axis:
     """The axis of a joint whose frame is at T of the world."""
     e = found.element.only(tag)
     if e is None:

@@ -14,19 +14,19 @@ from dalembert.errors import AssemblyError
 from dalembert.formats.graph import gap
 from dalembert.formats.links import IDENTITY
 from dalembert.mechanism.body import Frame
-from dalembert.mechanism.constraints import Loop
+from dalembert.mechanism.constraints import LoopJoint
 from dalembert.mechanism.joints import Free, Joint, Screw
 from dalembert.mechanism.mechanism import Mechanism
 from dalembert.spatial import Transform
 from dalembert.symbols import array
 
 
-class Drawing:
+class DrawnPlaces:
     """Places of bodies as drawn (`place`), and the coordinates of joints and loops there (`position`)."""
 
     def __init__(self, m: Mechanism, note: Callable[[str, str], None]):
         self.m = m
-        self.loops = [c for c in m.constraints.values() if isinstance(c, Loop)]
+        self.loops = [c for c in m.constraints.values() if isinstance(c, LoopJoint)]
         self.position = {a.name: a.joint.neutral() for a in m.joints.values()}
         self.place = self._neutral()
         self.open: list[str] = []
@@ -49,7 +49,7 @@ class Drawing:
             return joint
         return Screw(joint.axis, pitch=float(self.m.parameters.number(array([joint.pitch]), "a pitch")[0]))
 
-    def between(self, loop: Loop) -> Transform:
+    def between(self, loop: LoopJoint) -> Transform:
         """Frame b of a loop in its frame a, as drawn."""
         a, b = (self.place[f.body.name] @ self.numbers(f.T) for f in (loop.a, loop.b))
         return a.inverse() @ b

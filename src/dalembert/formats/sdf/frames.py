@@ -16,7 +16,7 @@ from dalembert.spatial import Transform
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class FrameScope:
     """Where names are looked up: what stands before them, and the node that "__model__" means."""
 
     prefix: str = ""
@@ -29,16 +29,16 @@ class Scope:
 
 
 @dataclass(slots=True)
-class Node:
+class FrameNode:
     """A frame: its pose relative to `relative`, and what it is attached to; names are looked up in `scope`."""
 
     kind: str  # "model", "link", "joint" or "frame"
     element: Element
-    scope: Scope
+    scope: FrameScope
     raw: Transform
     relative: str  # "__model__" where nothing else is said
     attached: str = ""  # a link is attached to itself
-    inside: Scope | None = None  # of a model: the scope in which `attached` and `placement` are looked up
+    inside: FrameScope | None = None  # of a model: the scope in which `attached` and `placement` are looked up
     placement: str = ""  # of a model: the frame in it that the pose places
 
 
@@ -46,12 +46,12 @@ class Frames:
     """All nodes, by key."""
 
     def __init__(self) -> None:
-        self.nodes: dict[str, Node] = {}
+        self.nodes: dict[str, FrameNode] = {}
         self.poses: dict[str, Transform] = {WORLD: IDENTITY}
         self.links: dict[str, str] = {WORLD: WORLD}
         self.ground: set[str] = set()  # links that a writer of ours put in the place of the world
 
-    def add(self, key: str, node: Node, name: str) -> None:
+    def add(self, key: str, node: FrameNode, name: str) -> None:
         """A new node; the names of what stands in one model must differ."""
         if name == WORLD or "::" in name or (name.startswith("__") and name.endswith("__")):
             raise node.element.error(f"has the name {shown(name)}, which SDF keeps for itself; give it another one.")
@@ -67,7 +67,7 @@ class Frames:
         self.ground.add(key)
         self.links[key] = WORLD
 
-    def find(self, scope: Scope, name: str, element: Element) -> str:
+    def find(self, scope: FrameScope, name: str, element: Element) -> str:
         """The key of the frame that a name means where the element stands."""
         if name == "__model__":
             return scope.model

@@ -8,13 +8,13 @@ from math import pi
 
 import numpy as np
 
-from dalembert.formats.links import IDENTITY, WORLD, Coupling, Edge, Graph, Link
+from dalembert.formats.links import IDENTITY, WORLD, Coupling, Edge, FileLink, Graph
 from dalembert.formats.notes import Notes
 from dalembert.formats.sdf.axes import Axis, axis_of
 from dalembert.formats.sdf.drawing import displaced
 from dalembert.formats.sdf.elements import flag, note_rest, number, text
 from dalembert.formats.sdf.frames import Frames
-from dalembert.formats.sdf.models import Found
+from dalembert.formats.sdf.models import ScopedElement
 from dalembert.formats.sdf.turning import Turning
 from dalembert.formats.xml import Element, shown
 from dalembert.mechanism.joints import Fixed, Joint, Planar, Prismatic, Revolute, Screw, Spherical, Universal
@@ -38,13 +38,13 @@ class Joints:
     notes: Notes
     name: Callable[[str], str]
     initial: dict[str, float] = field(default_factory=dict)  # coordinates that do not begin at zero
-    mimics: list[tuple[str, str, Found, Element]] = field(default_factory=list)
-    gears: list[tuple[Found, Transform]] = field(default_factory=list)
+    mimics: list[tuple[str, str, ScopedElement, Element]] = field(default_factory=list)
+    gears: list[tuple[ScopedElement, Transform]] = field(default_factory=list)
     kinds: dict[str, list[str]] = field(default_factory=dict)  # of each joint's key, the names of its coordinates
     drawn: dict[str, float] = field(default_factory=dict)  # coordinates that are not zero as drawn
     positions: dict[str, np.ndarray] = field(default_factory=dict)  # and all of their joints
 
-    def read(self, found: Found) -> None:
+    def read(self, found: ScopedElement) -> None:
         """One joint."""
         e = found.element
         if e.tag != "joint":
@@ -88,14 +88,14 @@ class Joints:
 
     # --- ends and axes --------------------------------------------------------------------------------------------
 
-    def _end(self, frame: str, found: Found, T: Transform) -> tuple[str, Transform]:
+    def _end(self, frame: str, found: ScopedElement, T: Transform) -> tuple[str, Transform]:
         """The link that a frame's name means, and the joint's frame in it."""
         link = self.frames.link(self.frames.find(found.scope, frame, found.element))
         if link == WORLD:
             return WORLD, T
         return self.name(link), self.frames.pose(link).inverse() @ T
 
-    def _off(self, found: Found, T: Transform) -> None:
+    def _off(self, found: ScopedElement, T: Transform) -> None:
         """Say where a parent frame that is no link stands apart from its joint."""
         e = found.element
         key = self.frames.find(found.scope, text(e, "parent"), e)
@@ -115,7 +115,7 @@ class Joints:
 
     # --- types ----------------------------------------------------------------------------------------------------
 
-    def _one_axis(self, edge: Edge, found: Found, axis: Axis, kind: str) -> None:
+    def _one_axis(self, edge: Edge, found: ScopedElement, axis: Axis, kind: str) -> None:
         e = found.element
         edge.joint = self._moving(e, kind, axis)
         rotor, ratio = number(e, "drake:rotor_inertia", 0.0), number(e, "drake:gear_ratio", 1.0)
@@ -132,7 +132,7 @@ class Joints:
         pitch = _pitch(e) if kind == "screw" else 0.0
         return Screw(axis.direction, pitch=pitch) if pitch else Revolute(axis.direction)
 
-    def _two_axes(self, edge: Edge, found: Found, T: Transform) -> None:
+    def _two_axes(self, edge: Edge, found: ScopedElement, T: Transform) -> None:
         """A universal joint, or two revolute joints in series where the axes are not perpendicular."""
         e = found.element
         one, two = (
@@ -154,7 +154,7 @@ class Joints:
             names = (f"{edge.name}.first", f"{edge.name}.second")
         else:
             self.notes.add(e, "its axes are not perpendicular; it is two revolute joints with a massless link between")
-            cross = Link(f"{edge.name}_cross", e, pose=T)
+            cross = FileLink(f"{edge.name}_cross", e, pose=T)
             self.graph.links.append(cross)
             names = (f"{edge.name}_first", f"{edge.name}_second")
             ends = ((edge.parent, cross.name), (cross.name, edge.child))
@@ -183,7 +183,7 @@ class Joints:
         names = [f"{edge.name}.{part}" if part else edge.name for part in edge.joint.coordinate_names]
         self.drawn.update(zip(names, q.tolist()))
 
-    def _remember(self, joint: str, found: Found, axes: dict[str, tuple[str, Axis]]) -> None:
+    def _remember(self, joint: str, found: ScopedElement, axes: dict[str, tuple[str, Axis]]) -> None:
         self.kinds[found.key] = [name for name, _ in axes.values()]
         for name, axis in axes.values():
             if axis.initial:
@@ -191,7 +191,7 @@ class Joints:
             if axis.mimic is not None:
                 self.mimics.append((name, joint, found, axis.mimic))
 
-    def _drake(self, found: Found) -> None:
+    def _drake(self, found: ScopedElement) -> None:
         """Joints and constraints of Drake, whose two frames are where they say."""
         e = found.element
         weld = e.tag == "drake:weld_constraint"
@@ -218,7 +218,7 @@ class Joints:
 
     # --- couplings ------------------------------------------------------------------------------------------------
 
-    def _mimic(self, follower: str, joint: str, found: Found, e: Element) -> None:
+    def _mimic(self, follower: str, joint: str, found: ScopedElement, e: Element) -> None:
         """q = multiplier (q_leader − reference) + offset."""
         key = self.frames.find(found.scope, e.required("joint"), e)
         names = self.kinds.get(key, [])
@@ -234,7 +234,7 @@ class Joints:
         note_rest(e, ("multiplier", "offset", "reference"), self.notes)
         self.graph.couplings.append(Coupling(f"{joint} mimic", e, {follower: 1.0, leader: -m}, offset))
 
-    def _gear(self, found: Found, T: Transform, turning: Turning) -> None:
+    def _gear(self, found: ScopedElement, T: Transform, turning: Turning) -> None:
         """θ₂ = −ratio θ₁: angles from the reference body, θ₁ to the parent about axis, θ₂ to the child about axis2."""
         e = found.element
         if e.find("gearbox_reference_body") is None:

@@ -9,7 +9,7 @@ import numpy as np
 from dalembert.formats.links import IDENTITY
 from dalembert.formats.sdf.drawing import displaced
 from dalembert.mechanism.body import Frame
-from dalembert.mechanism.constraints import Loop
+from dalembert.mechanism.constraints import LoopJoint
 from dalembert.mechanism.constraints.expression import Expressions
 from dalembert.mechanism.contacts import Friction
 from dalembert.mechanism.forces import CutJointSpring
@@ -39,7 +39,7 @@ class WrittenJoints:
         for c in self.m.constraints.values():
             if isinstance(c, Expressions) and c.kind == "coupling":
                 self._coupling(c)
-            elif not isinstance(c, Loop):
+            elif not isinstance(c, LoopJoint):
                 self.w.note(f"{c.kind} '{c.name}'", "cannot be said in SDF")
 
     def write(self) -> None:
@@ -65,7 +65,7 @@ class WrittenJoints:
             self.w.note(f"joint '{a.name}'", "has stops, which SDF cannot say; only the limits are written")
         return np.array([f.coulomb if f is not None and f == Friction(f.coulomb) else 0.0 for f in a.friction])
 
-    def _acting(self, loop: Loop) -> dict[str, Any]:
+    def _acting(self, loop: LoopJoint) -> dict[str, Any]:
         """Springs and dampers along a cut joint, written as for a tree joint."""
         found = [f for f in self.m.forces.values() if isinstance(f, CutJointSpring) and f.loop is loop]
         if len(found) != 1 or not isinstance(loop.joint, (Revolute, Prismatic, Screw, Universal)):

@@ -9,7 +9,7 @@ from dalembert.formats.folder import Folder
 from dalembert.formats.links import IDENTITY, WORLD
 from dalembert.formats.notes import Notes
 from dalembert.formats.sdf.elements import flag, note_rest, placed, pose_of, relative_to, text
-from dalembert.formats.sdf.frames import Frames, Node, Scope
+from dalembert.formats.sdf.frames import FrameNode, Frames, FrameScope
 from dalembert.formats.xml import Element, parse, shown
 
 MAX_NESTING = 100
@@ -22,7 +22,7 @@ _JOINTS = ("joint", "drake:joint", "drake:weld_constraint")
 
 
 @dataclass(slots=True)
-class Found:
+class ScopedElement:
     """An element with its key and the scope it stands in.
 
     Before version 1.7 a joint might have the name of a link: its key is another one then, and no frame's name.
@@ -30,7 +30,7 @@ class Found:
 
     key: str
     element: Element
-    scope: Scope
+    scope: FrameScope
     static: bool = False
 
     @property
@@ -40,12 +40,12 @@ class Found:
 
 
 @dataclass(slots=True)
-class Contents:
+class ModelContents:
     """Contents of models: links, joints and frames in file order, and the roots of models."""
 
-    links: list[Found] = field(default_factory=list)
-    joints: list[Found] = field(default_factory=list)
-    frames: list[Found] = field(default_factory=list)
+    links: list[ScopedElement] = field(default_factory=list)
+    joints: list[ScopedElement] = field(default_factory=list)
+    frames: list[ScopedElement] = field(default_factory=list)
     roots: list[str] = field(default_factory=list)  # keys of canonical links
 
 
@@ -54,41 +54,43 @@ class Models:
 
     def __init__(self, folder: Folder | None, notes: Notes):
         self.folder, self.notes = folder, notes
-        self.frames, self.contents = Frames(), Contents()
+        self.frames, self.contents = Frames(), ModelContents()
         self.unnamed = 0
 
     # --- a scope: the world or a model ----------------------------------------------------------------------------
 
     def take(
-        self, parent: Element, scope: Scope, near: Path | None = None, *, static: bool = False, depth: int = 0
+        self, parent: Element, scope: FrameScope, near: Path | None = None, *, static: bool = False, depth: int = 0
     ) -> None:
         """All links, joints, frames and models that stand in an element."""
         for e in parent.children:
             if e.tag == "link":
-                self._register(self.contents.links, Found(scope.key(e.required("name")), e, scope, static), "link")
+                self._register(
+                    self.contents.links, ScopedElement(scope.key(e.required("name")), e, scope, static), "link"
+                )
             elif e.tag in _JOINTS:
                 self._joint(e, scope, static)
             elif e.tag == "frame":
-                self._register(self.contents.frames, Found(scope.key(e.required("name")), e, scope), "frame")
+                self._register(self.contents.frames, ScopedElement(scope.key(e.required("name")), e, scope), "frame")
             elif e.tag == "model":
                 self.model(e, scope, near, static=static, depth=depth + 1)
             elif e.tag == "include":
                 self.include(e, scope, near, static=static, depth=depth + 1)
 
-    def _register(self, where: list[Found], found: Found, kind: str) -> None:
+    def _register(self, where: list[ScopedElement], found: ScopedElement, kind: str) -> None:
         raw, relative = pose_of(found.element)
         attached = ""
         if kind == "frame":
             attached = found.element.get("attached_to") or "__model__"
             relative = relative or attached
-        node = Node(kind, found.element, found.scope, raw, relative or "__model__", attached)
+        node = FrameNode(kind, found.element, found.scope, raw, relative or "__model__", attached)
         self.frames.add(found.key, node, found.element.name)
         if kind == "link" and flag(found.element, "dalembert:ground"):
             self.frames.add_ground(found.key)
         else:
             where.append(found)
 
-    def _joint(self, e: Element, scope: Scope, static: bool) -> None:
+    def _joint(self, e: Element, scope: FrameScope, static: bool) -> None:
         own = e.tag != "joint"
         child = text(e, "drake:child" if e.tag == "drake:joint" else "child")
         if e.tag == "drake:weld_constraint" and not e.name:
@@ -98,8 +100,8 @@ class Models:
         key = scope.key(e.required("name"))
         if scope.version < (1, 7) and key in self.frames.nodes and self.frames.nodes[key].kind != "joint":
             key += " (joint)"
-        found = Found(key, e, scope, static)
-        node = Node("joint", e, scope, raw, child if own else relative or child, child)
+        found = ScopedElement(key, e, scope, static)
+        node = FrameNode("joint", e, scope, raw, child if own else relative or child, child)
         self.frames.add(found.key, node, e.name)
         self.contents.joints.append(found)
 
@@ -108,7 +110,7 @@ class Models:
     def model(
         self,
         e: Element,
-        scope: Scope,
+        scope: FrameScope,
         near: Path | None = None,
         *,
         static: bool = False,
@@ -134,8 +136,8 @@ class Models:
                 placement = text(include, "placement_frame")
         raw, relative = (placed(place), relative_to(place)) if place is not None else (IDENTITY, "")
         key = scope.key(f"_merged__{name}__model__" if merge else name)
-        inside = Scope(scope.prefix if merge else f"{key}::", key, version or scope.version)
-        node = Node("model", include or e, scope, raw, relative or "__model__", inside=inside, placement=placement)
+        inside = FrameScope(scope.prefix if merge else f"{key}::", key, version or scope.version)
+        node = FrameNode("model", include or e, scope, raw, relative or "__model__", inside=inside, placement=placement)
         self.frames.add(key, node, name)
         first = len(self.contents.links)
         self.take(e, inside, near, static=static, depth=depth)
@@ -143,7 +145,7 @@ class Models:
         note_rest(e, _IN_MODEL, self.notes)
         return key
 
-    def _canonical(self, links: list[Found], inside: Scope) -> str:
+    def _canonical(self, links: list[ScopedElement], inside: FrameScope) -> str:
         """The link that carries a model's own frame: its first link, else the first of a model in it."""
         if not links:
             return WORLD
@@ -151,7 +153,7 @@ class Models:
         return own.key[len(inside.prefix) :]
 
     def include(
-        self, e: Element, scope: Scope, near: Path | None, *, static: bool = False, depth: int = 0
+        self, e: Element, scope: FrameScope, near: Path | None, *, static: bool = False, depth: int = 0
     ) -> str | None:
         """The model of another file; None where it is not in the folder, which is noted."""
         uri = text(e, "uri")

@@ -13,9 +13,9 @@ from dalembert.formats.graph import build
 from dalembert.formats.links import WORLD, Edge, Graph
 from dalembert.formats.notes import Notes
 from dalembert.formats.sdf.elements import known_names, note_rest
-from dalembert.formats.sdf.frames import Scope
+from dalembert.formats.sdf.frames import FrameScope
 from dalembert.formats.sdf.joints import Joints
-from dalembert.formats.sdf.models import Found, Models, version_of
+from dalembert.formats.sdf.models import Models, ScopedElement, version_of
 from dalembert.formats.sdf.solids import link_of
 from dalembert.formats.xml import Element, parse, shown
 from dalembert.mechanism.joints import Fixed
@@ -65,18 +65,18 @@ def read_sdf(
     stops = checked_stops(stops)
     notes = Notes(strict)
     if isinstance(path, str) and path.lstrip("\ufeff \t\r\n").startswith("<"):
-        m = _Reader(parse(path), None, notes).read(base, merge_fixed, model)
+        m = _SdfReader(parse(path), None, notes).read(base, merge_fixed, model)
     else:
         where = checks.path(path, "path", error=ModelFileError)
         inside = Folder.of(where, folder)
         with inside.inside(where):
             root = parse(where, file=where.name)
-            m = _Reader(root, inside, notes).read(base, merge_fixed, model)
+            m = _SdfReader(root, inside, notes).read(base, merge_fixed, model)
     m.notes = notes.done()
     return stop_at_limits(m, stops)
 
 
-class _Reader:
+class _SdfReader:
     """One file on its way to a mechanism."""
 
     def __init__(self, root: Element, folder: Folder | None, notes: Notes):
@@ -84,7 +84,7 @@ class _Reader:
         if self.root.tag != "sdf":
             raise self.root.error('is the first element; needed: <sdf version="…">.')
         self.models = Models(folder, notes)
-        self.scope = Scope(version=version_of(self.root))
+        self.scope = FrameScope(version=version_of(self.root))
 
     def read(self, base: str | None, merge_fixed: bool, model: str | None) -> Mechanism:
         place = self._place()
@@ -143,7 +143,7 @@ class _Reader:
         self.models.take(place, scope)
         return [key for key, node in self.models.frames.nodes.items() if node.kind == "model" and "::" not in key]
 
-    def _name_by(self, keys: list[str], links: list[Found]) -> None:
+    def _name_by(self, keys: list[str], links: list[ScopedElement]) -> None:
         """Names begin with that of their model, except in the only model that moves."""
         moving = {f.key.partition("::")[0] for f in links if not f.static}
         alone = next(iter(moving)) if len(moving) == 1 else keys[0] if len(keys) == 1 else None

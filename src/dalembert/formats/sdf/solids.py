@@ -7,11 +7,11 @@ from math import pi
 import numpy as np
 
 from dalembert.errors import DescriptionError
-from dalembert.formats.links import IDENTITY, Link
+from dalembert.formats.links import IDENTITY, FileLink
 from dalembert.formats.notes import Notes
 from dalembert.formats.sdf.elements import flag, note_rest, number, placed, relative_to
 from dalembert.formats.sdf.frames import Frames
-from dalembert.formats.sdf.models import Found
+from dalembert.formats.sdf.models import ScopedElement
 from dalembert.formats.xml import Element
 from dalembert.mechanism.joints.joint import orient_z
 from dalembert.mechanism.shapes import Shape
@@ -21,11 +21,11 @@ DENSITY = 1000.0  # kg/m³, the default of SDF
 _IN_LINK = ["pose", "inertial", "visual", "collision", "gravity", "self_collide", "kinematic", "must_be_base_link"]
 
 
-def link_of(found: Found, frames: Frames, notes: Notes) -> Link:
+def link_of(found: ScopedElement, frames: Frames, notes: Notes) -> FileLink:
     """The link that an element describes, at its place in the world."""
     e, T = found.element, frames.pose(found.key)
     mass, com, J = _inertia(found, frames, notes)
-    link = Link(found.key, e, mass, com, J, T, weightless=not flag(e, "gravity", True))
+    link = FileLink(found.key, e, mass, com, J, T, weightless=not flag(e, "gravity", True))
     visuals, collisions = e.findall("visual"), e.findall("collision")
     for one in visuals or collisions:
         shape = _shape(one, _place(one, found, frames), notes)
@@ -38,7 +38,7 @@ def link_of(found: Found, frames: Frames, notes: Notes) -> Link:
     return link
 
 
-def _place(e: Element, found: Found, frames: Frames) -> Transform:
+def _place(e: Element, found: ScopedElement, frames: Frames) -> Transform:
     """Pose of a visual or a collision in its link."""
     p = e.only("pose")
     if p is None:
@@ -51,7 +51,7 @@ def _place(e: Element, found: Found, frames: Frames) -> Transform:
 # --- inertia --------------------------------------------------------------------------------------------------------
 
 
-def _inertia(found: Found, frames: Frames, notes: Notes) -> tuple[float, np.ndarray, np.ndarray]:
+def _inertia(found: ScopedElement, frames: Frames, notes: Notes) -> tuple[float, np.ndarray, np.ndarray]:
     """Mass, centre of mass and inertia about it in the link's axes."""
     e, inertial = found.element, found.element.only("inertial")
     if inertial is None:
@@ -78,7 +78,9 @@ def _inertia(found: Found, frames: Frames, notes: Notes) -> tuple[float, np.ndar
     return mass, T.p, (J + J.T) / 2
 
 
-def _of_shapes(found: Found, inertial: Element, frames: Frames, notes: Notes) -> tuple[float, np.ndarray, np.ndarray]:
+def _of_shapes(
+    found: ScopedElement, inertial: Element, frames: Frames, notes: Notes
+) -> tuple[float, np.ndarray, np.ndarray]:
     """Inertia of the collision shapes with their densities, scaled to the mass where one is given."""
     density = number(inertial, "density", DENSITY)
     parts = []

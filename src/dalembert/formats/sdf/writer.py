@@ -17,9 +17,9 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.errors import ModelFileError
-from dalembert.formats.links import Names
+from dalembert.formats.links import TakenNames
 from dalembert.formats.saving import save
-from dalembert.formats.sdf.drawing import Drawing
+from dalembert.formats.sdf.drawing import DrawnPlaces
 from dalembert.formats.sdf.joints_written import WrittenJoints
 from dalembert.mechanism.body import Body
 from dalembert.mechanism.forces import Force, Wrench
@@ -89,11 +89,11 @@ class SdfWriter:
         self.m, self.file = m, file
         self.notes: list[Note] = []
         self.out = Lines()
-        self.names = Names("world")
+        self.names = TakenNames("world")
         self.link = {b: self.name(b, f"body '{b}'") for b in m.bodies if b != m.ground.name}
         self.link[m.ground.name] = "world"
         self.ground = ""  # the link that stands for the ground, where one is needed
-        self.drawing = Drawing(m, self.note)
+        self.drawing = DrawnPlaces(m, self.note)
         self.weightless = {f.frame.body.name for f in m.forces.values() if isinstance(f, Wrench) and self._lifts(f)}
 
     def note(self, what: str, text: str) -> None:
@@ -162,7 +162,7 @@ class SdfWriter:
             self.out.close()
 
     def _shapes(self, shapes: Iterable[Shape]) -> None:
-        out, names = self.out, Names()
+        out, names = self.out, TakenNames()
         for shape in (given.simpler() for given in shapes):
             out.open("visual", name=names.fresh(_clean(shape.name) or "visual"))
             out.pose(shape.pose)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import DescriptionError
-from dalembert.formats.graph import IDENTITY, Link, pose
+from dalembert.formats.graph import IDENTITY, FileLink, pose
 from dalembert.formats.notes import Notes
 from dalembert.formats.xml import Element
 from dalembert.mechanism.shapes import Shape
@@ -48,9 +48,9 @@ def materials(root: Element) -> Materials:
     return found
 
 
-def read_link(e: Element, known: Materials, notes: Notes) -> Link:
+def read_link(e: Element, known: Materials, notes: Notes) -> FileLink:
     """A link with its inertia (about the centre of mass, in the link's axes) and shapes."""
-    link = Link(e.required("name"), e)
+    link = FileLink(e.required("name"), e)
     inertial = e.only("inertial")
     if inertial is not None:
         _inertial(inertial, link, notes)
@@ -65,7 +65,7 @@ def read_link(e: Element, known: Materials, notes: Notes) -> Link:
     return link
 
 
-def _inertial(e: Element, link: Link, notes: Notes) -> None:
+def _inertial(e: Element, link: FileLink, notes: Notes) -> None:
     T, inertia = origin(e), e.only("inertia")
     link.mass, link.com = e.child("mass").number("value"), T.p
     if link.mass < 0.0:
@@ -81,7 +81,7 @@ def _inertial(e: Element, link: Link, notes: Notes) -> None:
         link.com = np.zeros(3)  # the centre of no mass is nowhere
 
 
-def _shape(e: Element, link: Link, known: Materials, notes: Notes) -> None:
+def _shape(e: Element, link: FileLink, known: Materials, notes: Notes) -> None:
     geometry = e.child("geometry")
     if not geometry.children:
         notes.add(e, "has an empty <geometry>; there is nothing to show")

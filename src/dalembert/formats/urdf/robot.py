@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container
 
-from dalembert.formats.graph import IDENTITY, WORLD, Edge, Graph, Link
+from dalembert.formats.graph import IDENTITY, WORLD, Edge, FileLink, Graph
 from dalembert.formats.notes import Notes
 from dalembert.formats.xml import Element, shown
 from dalembert.mechanism.mechanism import Mechanism
@@ -19,7 +19,7 @@ class Robot:
     def __init__(self, name: str, notes: Notes):
         self.graph = Graph(name)
         self.notes = notes
-        self.links: dict[str, Link] = {}
+        self.links: dict[str, FileLink] = {}
         self.joints: dict[str, Edge] = {}
         self.aliases: dict[str, str] = {WORLD: WORLD}  # names of links that are the ground
         self.has_world = False  # whether a link of the file is the ground

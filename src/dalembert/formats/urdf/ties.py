@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.mechanism.body import Frame
-from dalembert.mechanism.constraints import Loop, Rod
+from dalembert.mechanism.constraints import LoopJoint, Rod
 from dalembert.mechanism.constraints.expression import Expressions
 from dalembert.mechanism.forces import JointForce, Spring
 from dalembert.mechanism.joints import Fixed, Free, Planar, Screw, Spherical, Universal
@@ -34,7 +34,7 @@ class Ties:
     def write(self) -> None:
         """Write loops, rods, springs and motors; note what cannot be said."""
         for c in self.m.constraints.values():
-            if isinstance(c, Loop):
+            if isinstance(c, LoopJoint):
                 self._loop(c)
             elif isinstance(c, Rod):
                 self._distance(c.name, (c.a, c.b), c.length, None, None)
@@ -81,7 +81,7 @@ class Ties:
 
     # --- loops --------------------------------------------------------------------------------------------------------
 
-    def _loop(self, c: Loop) -> None:
+    def _loop(self, c: LoopJoint) -> None:
         joint, w = c.joint, self.writer
         if isinstance(joint, (Spherical, Fixed)):
             names = self._ends(c)
@@ -105,7 +105,7 @@ class Ties:
         about = " (about its own x and y)" if isinstance(joint, Universal) else ""
         w.note(f"loop '{c.name}'", f"is written as <loop> of URDF+{about}, which few readers know")
 
-    def _ends(self, c: Loop) -> list[str]:
+    def _ends(self, c: LoopJoint) -> list[str]:
         """Links at the two sides of a loop, NAME_A and NAME_B: such frames of the mechanism, or new ones."""
         w, gap = self.writer, "_"
         names = [f"{c.name}{gap}{side}" for side in "AB"]

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.formats.links import Link
+from dalembert.formats.links import FileLink
 from dalembert.formats.notes import Notes
-from dalembert.formats.usd.stage import Stage
+from dalembert.formats.usd.stage import UsdStage
 from dalembert.mechanism.shapes import Shape
 from dalembert.spatial import Transform
 
@@ -24,7 +24,7 @@ TURNS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Solid:
+class CollisionSolid:
     """A collision shape: its volume, and moments over its mass about its centre, which is at T of the body."""
 
     prim: Any
@@ -34,10 +34,10 @@ class Solid:
     moments: np.ndarray
 
 
-def link_of(stage: Stage, prim: Any, name: str, shapes: list[Any], notes: Notes) -> Link:
+def link_of(stage: UsdStage, prim: Any, name: str, shapes: list[Any], notes: Notes) -> FileLink:
     """A rigid body; shapes: prims of its collision shapes."""
     here, scale = stage.place(prim)
-    link = Link(name, stage.origin(prim), pose=here)
+    link = FileLink(name, stage.origin(prim), pose=here)
     solids = [s for s in (_solid(stage, x, here, notes) for x in shapes) if s is not None]
     link.shapes = [s.shape for s in solids]
     if stage.value(prim, MASSLESS, False) is True:
@@ -68,7 +68,7 @@ def link_of(stage: Stage, prim: Any, name: str, shapes: list[Any], notes: Notes)
     return link
 
 
-def _of_shapes(stage: Stage, prim: Any, solids: list[Solid]) -> tuple[np.ndarray, np.ndarray, float]:
+def _of_shapes(stage: UsdStage, prim: Any, solids: list[CollisionSolid]) -> tuple[np.ndarray, np.ndarray, float]:
     """Centre of mass, inertia about it and mass of collision shapes, by their own masses or densities."""
     own = stage.number(prim, "physics:density", 0.0)
     unit = stage.mass / stage.length**3
@@ -88,7 +88,7 @@ def _of_shapes(stage: Stage, prim: Any, solids: list[Solid]) -> tuple[np.ndarray
     return com, J, total
 
 
-def _solid(stage: Stage, prim: Any, body: Transform, notes: Notes) -> Solid | None:
+def _solid(stage: UsdStage, prim: Any, body: Transform, notes: Notes) -> CollisionSolid | None:
     """A collision shape in the frame of its body; None where it is no solid that is known."""
     T, factors = stage.place(prim)
     kind, name = str(prim.GetTypeName()), str(prim.GetName())
@@ -96,14 +96,14 @@ def _solid(stage: Stage, prim: Any, body: Transform, notes: Notes) -> Solid | No
     axis = str(stage.value(prim, "axis", "Z"))
     if kind == "Cube":
         a = stage.number(prim, "size", 2.0) * scale
-        return Solid(prim, Shape("box", tuple(a), at, name=name), at, float(a.prod()), _across(a**2 / 12))
+        return CollisionSolid(prim, Shape("box", tuple(a), at, name=name), at, float(a.prod()), _across(a**2 / 12))
     if kind == "Sphere":
         r = stage.number(prim, "radius", 1.0) * scale
         if np.ptp(r) > 1e-6 * r.max():
             shape = Shape("ellipsoid", tuple(r), at, name=name)
         else:
             shape = Shape("sphere", (float(r[0]),), at, name=name)
-        return Solid(prim, shape, at, float(4 / 3 * np.pi * r.prod()), _across(r**2 / 5))
+        return CollisionSolid(prim, shape, at, float(4 / 3 * np.pi * r.prod()), _across(r**2 / 5))
     if kind in ("Cylinder", "Capsule") and axis in TURNS:
         k = "XYZ".index(axis)
         others = [scale[i] for i in range(3) if i != k]
@@ -113,7 +113,9 @@ def _solid(stage: Stage, prim: Any, body: Transform, notes: Notes) -> Solid | No
             notes.add(stage.origin(prim), "is scaled unequally across its axis; the first factor is taken")
         turned = Transform(at.R @ TURNS[axis], at.p)
         volume, moments = _round(float(r), float(h), kind == "Capsule")
-        return Solid(prim, Shape(kind.lower(), (float(r), float(h)), turned, name=name), turned, volume, moments)
+        return CollisionSolid(
+            prim, Shape(kind.lower(), (float(r), float(h)), turned, name=name), turned, volume, moments
+        )
     text = f"is a collision shape of type {kind or 'none'}, which gives neither picture nor mass"
     notes.add(stage.origin(prim), text)
     return None

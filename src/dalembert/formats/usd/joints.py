@@ -8,7 +8,7 @@ import numpy as np
 
 from dalembert.formats.links import IDENTITY, WORLD, Edge
 from dalembert.formats.notes import Notes
-from dalembert.formats.usd.stage import Stage
+from dalembert.formats.usd.stage import UsdStage
 from dalembert.mechanism.joints import (
     Cylindrical,
     Fixed,
@@ -28,7 +28,7 @@ DEGREE = np.pi / 180
 INPUT = "dalembert:input"  # of a joint with a drive: the name of its input, where it is not that of the joint
 
 
-def edge_of(stage: Stage, prim: Any, name: str, links: dict[str, str], notes: Notes) -> Edge | None:
+def edge_of(stage: UsdStage, prim: Any, name: str, links: dict[str, str], notes: Notes) -> Edge | None:
     """A joint; links: names of the rigid bodies by path. None where it forbids nothing."""
     origin, kind = stage.origin(prim), str(prim.GetTypeName())
     if kind not in KINDS:
@@ -62,7 +62,7 @@ def _simple(kind: str, axis: str) -> Joint:
     return Spherical() if kind == "PhysicsSphericalJoint" else Fixed()
 
 
-def _by_limits(stage: Stage, prim: Any) -> Joint | None:
+def _by_limits(stage: UsdStage, prim: Any) -> Joint | None:
     """The joint whose axes are locked where a lower limit exceeds the upper one."""
     locked = set()
     for schema in stage.applied(prim):
@@ -77,7 +77,7 @@ def _by_limits(stage: Stage, prim: Any) -> Joint | None:
     return _allowing(stage, prim, slides, turns)
 
 
-def _allowing(stage: Stage, prim: Any, slides: list[str], turns: list[str]) -> Joint | None:
+def _allowing(stage: UsdStage, prim: Any, slides: list[str], turns: list[str]) -> Joint | None:
     """The joint that allows these translations and rotations; None where it allows all."""
     match len(slides), len(turns):
         case 3, 3:
@@ -102,7 +102,7 @@ def _allowing(stage: Stage, prim: Any, slides: list[str], turns: list[str]) -> J
     )
 
 
-def _end(stage: Stage, prim: Any, k: str, links: dict[str, str]) -> tuple[str, Transform]:
+def _end(stage: UsdStage, prim: Any, k: str, links: dict[str, str]) -> tuple[str, Transform]:
     """The body at one end of a joint, and the joint's frame in it."""
     found = stage.target(prim, f"physics:body{k}")
     R = stage.rotation(prim, f"physics:localRot{k}")
@@ -127,7 +127,7 @@ def _is_identity(T: Transform) -> bool:
 
 
 def _along(
-    stage: Stage, prim: Any, edge: Edge, joint: Revolute | Prismatic, kind: str, axis: str, notes: Notes
+    stage: UsdStage, prim: Any, edge: Edge, joint: Revolute | Prismatic, kind: str, axis: str, notes: Notes
 ) -> None:
     """Limits, and the drive, along the one axis of a joint."""
     turning = isinstance(joint, Revolute)
@@ -166,7 +166,7 @@ def _along(
             notes.add(edge.origin, "has a greatest force of its drive, which is not kept")
 
 
-def _not_kept(stage: Stage, prim: Any, notes: Notes) -> None:
+def _not_kept(stage: UsdStage, prim: Any, notes: Notes) -> None:
     """Limits and drives of a joint with several freedoms."""
     for schema in stage.applied(prim):
         kind, _, which = schema.partition(":")

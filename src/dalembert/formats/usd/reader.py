@@ -18,11 +18,11 @@ from dalembert.formats.at_limits import checked_stops, stop_at_limits
 from dalembert.formats.drawn import add_drawn
 from dalembert.formats.folder import Folder
 from dalembert.formats.graph import build
-from dalembert.formats.links import WORLD, Edge, Graph, Names
+from dalembert.formats.links import WORLD, Edge, Graph, TakenNames
 from dalembert.formats.notes import Notes
 from dalembert.formats.usd.bodies import link_of
 from dalembert.formats.usd.joints import INPUT, edge_of
-from dalembert.formats.usd.stage import NAME, Stage
+from dalembert.formats.usd.stage import NAME, UsdStage
 from dalembert.mechanism.joints import Fixed
 from dalembert.mechanism.mechanism import Mechanism
 
@@ -57,22 +57,22 @@ def read_usd(
         checks.choice(base, ("fixed", "free"), "base")
     stops = checked_stops(stops)
     where = checks.path(path, "path", error=ModelFileError)
-    stage, notes = Stage(where, Folder.of(where, folder)), Notes(strict)
+    stage, notes = UsdStage(where, Folder.of(where, folder)), Notes(strict)
     with stage.sound():
         first = stage.stage.GetDefaultPrim()
         title = str(stage.value(first, NAME, where.stem)) if first else where.stem
-        m = _Reader(stage, notes).read(title, base or "free", merge_fixed)
+        m = _StageReader(stage, notes).read(title, base or "free", merge_fixed)
     m.notes.extend(notes.done())
     return stop_at_limits(m, stops)
 
 
-class _Reader:
+class _StageReader:
     """One stage on its way to a mechanism."""
 
-    def __init__(self, stage: Stage, notes: Notes):
+    def __init__(self, stage: UsdStage, notes: Notes):
         self.stage, self.notes = stage, notes
         self.prims = list(stage.prims())
-        self.names, self.ties = Names(WORLD), Names()
+        self.names, self.ties = TakenNames(WORLD), TakenNames()
         self.links: dict[str, str] = {}  # name of each rigid body, by its path
         self.inputs: dict[str, str] = {}  # names of inputs by the names of their joints
         for prim in self.prims:

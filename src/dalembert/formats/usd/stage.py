@@ -39,7 +39,7 @@ class Origin:
         return ModelFileError(f"prim {self.path} {text}", self.file)
 
 
-class Stage:
+class UsdStage:
     """A composed stage: prims in order, their places in metres and the units of masses."""
 
     def __init__(self, path: Path, folder: Folder):

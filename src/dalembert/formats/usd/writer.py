@@ -14,14 +14,14 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.errors import ModelFileError
-from dalembert.formats.links import Names
+from dalembert.formats.links import TakenNames
 from dalembert.formats.saving import save
-from dalembert.formats.sdf.drawing import Drawing
+from dalembert.formats.sdf.drawing import DrawnPlaces
 from dalembert.formats.usd.bodies import MASSLESS
 from dalembert.formats.usd.joints import DEGREE, INPUT
 from dalembert.formats.usd.stage import NAME, modules
 from dalembert.mechanism.body import Body, Frame
-from dalembert.mechanism.constraints import Loop
+from dalembert.mechanism.constraints import LoopJoint
 from dalembert.mechanism.forces import CutJointSpring, JointForce
 from dalembert.mechanism.joints import (
     Cylindrical,
@@ -55,23 +55,23 @@ def write(mechanism: Mechanism, path: str | os.PathLike[str]) -> list[Note]:
     replaced.
     """
     where = checks.path(path, "path", error=ModelFileError)
-    writer = _Writer(mechanism, where.name)
+    writer = _StageWriter(mechanism, where.name)
     text = writer.text()
     save(where, text)
     return writer.notes
 
 
-class _Writer:
+class _StageWriter:
     """One mechanism on its way to a file."""
 
     def __init__(self, m: Mechanism, file: str):
         self.m, self.file, self.pxr = m, file, modules()
         self.notes: list[Note] = []
         self.stage = self.pxr["Usd"].Stage.CreateInMemory()
-        self.names = Names()
+        self.names = TakenNames()
         self.root = "/" + self.name(m.name)
-        self.names = Names()
-        self.drawing = Drawing(m, self.note)
+        self.names = TakenNames()
+        self.drawing = DrawnPlaces(m, self.note)
         self.said: set[str] = set()  # forces that are in the file
         self.bodies = {b: f"{self.root}/{self.name(b)}" for b in m.bodies if b != m.ground.name}
 
@@ -141,11 +141,11 @@ class _Writer:
         if not mass[0] > 0.0:
             prim.CreateAttribute(MASSLESS, self.pxr["Sdf"].ValueTypeNames.Bool).Set(True)
             self.note(f"body '{body.name}'", "has no mass; other programs give a body without mass one of their own")
-        inner = Names()
+        inner = TakenNames()
         for shape in body.shapes:
             self._shape(body, shape, inner)
 
-    def _shape(self, body: Body, shape: Shape, names: Names) -> None:
+    def _shape(self, body: Body, shape: Shape, names: TakenNames) -> None:
         kind = {"box": "Cube", "sphere": "Sphere", "ellipsoid": "Sphere", "cylinder": "Cylinder", "capsule": "Capsule"}
         if shape.kind not in kind:
             self.note(f"body '{body.name}'", f"has a picture of the kind {shape.kind}, which is not written")
@@ -238,7 +238,7 @@ class _Writer:
         if "armature" in given and given["armature"].any():
             prim.CreateAttribute("physxJoint:armature", Sdf.ValueTypeNames.Float).Set(float(given["armature"][0]))
 
-    def _cut(self, loop: Loop) -> dict[str, Any]:
+    def _cut(self, loop: LoopJoint) -> dict[str, Any]:
         """The spring and damper along a cut joint."""
         found = [f for f in self.m.forces.values() if isinstance(f, CutJointSpring) and f.loop is loop]
         self.said |= {f.name for f in found[:1]}
@@ -249,7 +249,7 @@ class _Writer:
             if f.name not in self.said:
                 self.note(f"{f.kind} '{f.name}'", "cannot be said in USD")
         for c in self.m.constraints.values():
-            if not isinstance(c, Loop):
+            if not isinstance(c, LoopJoint):
                 self.note(f"{c.kind} '{c.name}'", "cannot be said in USD")
         for n in self.m.frames:
             self.note(f"frame '{n}'", "is not written")

@@ -37,7 +37,7 @@ ROWS: dict[str, tuple[Callable[[Relative, Any], Jet], bool]] = {
 }
 
 
-class Loop(RelativeConstraint):
+class LoopJoint(RelativeConstraint):
     """A joint of any type between two frames, beside the tree."""
 
     kind = "loop"

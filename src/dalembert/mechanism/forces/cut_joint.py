@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.mechanism.constraints.loop import Loop
+from dalembert.mechanism.constraints.loop import LoopJoint
 from dalembert.mechanism.constraints.relative import Relative
 from dalembert.mechanism.forces.force import Force
 from dalembert.mechanism.traced import Load, TracedState
@@ -24,7 +24,7 @@ class CutJointSpring(Force):
 
     kind = "cut joint spring"
 
-    def __init__(self, name: str, loop: Loop, stiffness: np.ndarray, rest: np.ndarray, damping: np.ndarray):
+    def __init__(self, name: str, loop: LoopJoint, stiffness: np.ndarray, rest: np.ndarray, damping: np.ndarray):
         self.name, self.loop, self.stiffness, self.rest, self.damping = name, loop, stiffness, rest, damping
 
     def act(self, s: TracedState, load: Load) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.mechanism.constraints import Loop
+from dalembert.mechanism.constraints import LoopJoint
 from dalembert.mechanism.joints.joint import AxisJoint, Joint
 from dalembert.mechanism.joints.screw import Screw
 from dalembert.mechanism.joints.universal import Universal
@@ -38,7 +38,7 @@ def axes_at_defaults(m: Mechanism) -> Mechanism:
         return m.parameters.number(x, "an axis")
 
     joints = {n: a for n, a in m.joints.items() if traced(a.joint)}
-    loops = {n: c for n, c in m.constraints.items() if isinstance(c, Loop) and traced(c.joint)}
+    loops = {n: c for n, c in m.constraints.items() if isinstance(c, LoopJoint) and traced(c.joint)}
     if not joints and not loops:
         return m
     out = m.snapshot()

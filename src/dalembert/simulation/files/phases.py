@@ -24,7 +24,7 @@ from dalembert.simulation.files.format import senseless
 from dalembert.simulation.files.log import FACTS
 from dalembert.simulation.files.resuming import check_end
 from dalembert.simulation.hybrid.hybrid_run import HybridRun, PhaseEnergy, go
-from dalembert.simulation.hybrid.mode import Changeable, Mode
+from dalembert.simulation.hybrid.mode import Changeable, HybridMode
 from dalembert.simulation.hybrid.phase_system import PhaseSystem
 from dalembert.simulation.hybrid.state import HybridState, directions
 from dalembert.simulation.hybrid.switch import Switched
@@ -115,7 +115,7 @@ class Pieces:
 
     def _read(self, file: Recording, system: System) -> None:
         start = 0
-        made: dict[Mode, PhaseSystem] = {}
+        made: dict[HybridMode, PhaseSystem] = {}
         for notes, rows in zip(file.all_notes, file.sizes):
             self.last = dict(notes)
             if "switches" in notes:
@@ -124,7 +124,7 @@ class Pieces:
                 continue
             part, known = slice(start, start + rows), notes["phase"]
             start += rows
-            mode = Mode(
+            mode = HybridMode(
                 tuple(known["mode"]["held"]),
                 tuple((str(a), str(b)) for a, b in known["mode"]["touching"]),
                 *(tuple(known["mode"].get(name, ())) for name in ("sticking", "shared", "waiting", "given")),

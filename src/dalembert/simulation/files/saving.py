@@ -18,7 +18,7 @@ from dalembert.simulation.files.arguments import arguments_of_run, check_argumen
 from dalembert.simulation.files.format import is_number, senseless
 from dalembert.simulation.files.log import Grown, Log, grown, of_end, of_run
 from dalembert.simulation.files.resuming import restored_charts, take_up, to_resume
-from dalembert.simulation.layout import Layout
+from dalembert.simulation.layout import RunLayout
 from dalembert.simulation.results.result import result
 from dalembert.simulation.results.run import Run
 from dalembert.simulation.run.context import Context, lay_out
@@ -136,7 +136,7 @@ def _check(file: Recording, system: System, path: Any) -> None:
         raise senseless(path, "state", "it is not finite")
 
 
-def recorded(layout: Layout, span: Span, path: Any, resume: bool) -> Run:
+def recorded(layout: RunLayout, span: Span, path: Any, resume: bool) -> Run:
     """Simulate into a file; `resume` takes up an older one."""
     record = Record(checks.path(path, "record"), layout.setup, span, resume)
     try:

@@ -15,7 +15,7 @@ from dalembert.rank import earliest_independent
 from dalembert.simulation.hybrid.contact_forces import ContactForces, ContactRows, contact_forces
 from dalembert.simulation.hybrid.factored_rows import FactoredRows
 from dalembert.simulation.hybrid.instantaneous import DEPENDENT, Instant
-from dalembert.simulation.hybrid.mode import Mode
+from dalembert.simulation.hybrid.mode import HybridMode
 from dalembert.simulation.run.segment import Cause
 
 LIGHT = 1e-11  # of the largest force, or of that which applied forces could cause: with less a contact does not bear
@@ -26,7 +26,7 @@ AT_REST = 1e-9  # of its terms: a speed that is none
 class ContactModes:
     """The mode that follows, the directions of what slides, and accelerations of gaps that are open."""
 
-    mode: Mode
+    mode: HybridMode
     directions: dict[str, np.ndarray]  # unit vectors of contacts that slide, signs of joints
     new: frozenset[str]  # of them, those that begin to
     accelerations: dict[str, float]  # of every gap
@@ -69,7 +69,7 @@ def contact_modes(
     order = list(changeable.contacts)
     stuck = tuple(n for n in changeable.frictions if n in (*holding, *sticking))
     idle = [n for n in order if (n in touching or cause == ("opens", n)) and n not in bearing]
-    mode = Mode(tuple(held), tuple((n, bearing[n]) for n in order if n in bearing), stuck)
+    mode = HybridMode(tuple(held), tuple((n, bearing[n]) for n in order if n in bearing), stuck)
     if bearing:
         shared, waiting = _redundant(instant, mode, idle)
         mode = replace(mode, shared=shared, waiting=waiting)
@@ -156,7 +156,7 @@ def _sorted(
     return bearing, sticking, new
 
 
-def _given(instant: Instant, mode: Mode, found: ContactForces) -> dict[str, float]:
+def _given(instant: Instant, mode: HybridMode, found: ContactForces) -> dict[str, float]:
     """Friction of joints that stick and whose rows depend on others that hold, by name.
 
     Together they hold the mechanism if any forces within their bounds do: those found, of which these stay as they are
@@ -177,7 +177,7 @@ def _given(instant: Instant, mode: Mode, found: ContactForces) -> dict[str, floa
     return {n: force[n] for k, n in enumerate(names) if k not in kept}
 
 
-def _redundant(instant: Instant, mode: Mode, idle: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _redundant(instant: Instant, mode: HybridMode, idle: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Rows of contacts that bear and depend on others, by name, and idle contacts whose gaps depend on them.
 
     Others are rows of contacts, and constraints. Rows that depend on them in a singular position alone are not among

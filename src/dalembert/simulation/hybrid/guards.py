@@ -20,7 +20,7 @@ import numpy as np
 
 from dalembert.mechanism.constraints.expression import RowDerivatives
 from dalembert.recursions.elimination import eliminate, mass_factor
-from dalembert.simulation.hybrid.mode import Changeable, Mode
+from dalembert.simulation.hybrid.mode import Changeable, HybridMode
 from dalembert.simulation.run.segment import Cause
 from dalembert.symbols import array, to_sx
 from dalembert.system.functions import forces
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from dalembert.simulation.hybrid.phase_system import PhaseSystem
 
 
-def guards_of(changeable: Changeable, mode: Mode) -> tuple[tuple[Cause, ...], dict[tuple[str, str], int]]:
+def guards_of(changeable: Changeable, mode: HybridMode) -> tuple[tuple[Cause, ...], dict[tuple[str, str], int]]:
     """The guards of a mode, and the sizes of the numbers that it has, by what they are and of what."""
     sizes: dict[tuple[str, str], int] = {}
     guards: list[tuple[str, str]] = []

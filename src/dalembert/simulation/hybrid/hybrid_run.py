@@ -19,12 +19,12 @@ from dalembert.errors import ArgumentError, CompileError, DalembertError
 from dalembert.rank import massless
 from dalembert.simulation.hybrid.guards import overdue
 from dalembert.simulation.hybrid.instantaneous import NO_MASS, Instant
-from dalembert.simulation.hybrid.mode import Mode
+from dalembert.simulation.hybrid.mode import HybridMode
 from dalembert.simulation.hybrid.mode_layout import ModeLayout
 from dalembert.simulation.hybrid.mode_record import ModeRecord
-from dalembert.simulation.hybrid.problem import RECORDS, Problem
+from dalembert.simulation.hybrid.problem import RECORDS, HybridProblem
 from dalembert.simulation.hybrid.rest import stay
-from dalembert.simulation.hybrid.scales import CLOSED, Scales
+from dalembert.simulation.hybrid.scales import CLOSED, HybridScales
 from dalembert.simulation.hybrid.state import HybridState, directions
 from dalembert.simulation.hybrid.switch import Switch, Switched
 from dalembert.simulation.hybrid.switching import Switching, due_now, switching
@@ -51,14 +51,14 @@ class PhaseEnergy:
 
     gained: float
     works: Mapping[str, float]
-    mode: Mode
+    mode: HybridMode
 
 
 @dataclass(eq=False)
 class HybridRun:
     """A run under way: where it is, and what is known of it so far."""
 
-    problem: Problem
+    problem: HybridProblem
     span: Span
     state: HybridState
     phases: list[Run] = field(default_factory=list)
@@ -77,9 +77,9 @@ class HybridRun:
     stopped: bool = False
 
     @staticmethod
-    def of(problem: Problem, span: Span) -> HybridRun:
+    def of(problem: HybridProblem, span: Span) -> HybridRun:
         """A run before its start."""
-        mode = Mode(tuple(c.name for c in problem.changeable.base.description.constraints))
+        mode = HybridMode(tuple(c.name for c in problem.changeable.base.description.constraints))
         return HybridRun(problem, span, HybridState(span.start, span.u.copy(), mode, held_until=span.start.t))
 
     def stop(self) -> None:
@@ -105,7 +105,7 @@ def go(run: HybridRun, keep: Callable[[HybridRun], None] | None = None) -> tuple
     problem = run.problem
     try:
         at = Instant(problem.changeable, run.span.start, run.span.u, problem.setup.p)
-        scales = Scales.of(at, problem.choices)
+        scales = HybridScales.of(at, problem.choices)
         if run.phases:
             _transit(run, scales)
         else:
@@ -268,7 +268,7 @@ def some_records(phase: Run, kept: np.ndarray) -> Run:
 # --- transitions ----------------------------------------------------------------------------------------------------
 
 
-def _start(run: HybridRun, scales: Scales, at: Instant) -> None:
+def _start(run: HybridRun, scales: HybridScales, at: Instant) -> None:
     """The mode that the run starts in."""
     for name in at.changeable.contacts:
         gap = float(at.phi[at.gap_row[name]])
@@ -281,7 +281,7 @@ def _start(run: HybridRun, scales: Scales, at: Instant) -> None:
     run.state = replace(s, followed=s.mode, directions=directions(s.numbers))
 
 
-def _transit(run: HybridRun, scales: Scales) -> None:
+def _transit(run: HybridRun, scales: HybridScales) -> None:
     """From the end of a segment to the start of the next."""
     s, cause = run.state, run.cause
     t, run.left = s.x.t, s.x
@@ -307,7 +307,7 @@ def _transit(run: HybridRun, scales: Scales) -> None:
     _change(run, scales, due)
 
 
-def _change(run: HybridRun, scales: Scales, due: Mapping[str, Switch], begins: bool = False) -> None:
+def _change(run: HybridRun, scales: HybridScales, due: Mapping[str, Switch], begins: bool = False) -> None:
     """Switches that are due, and the transition; a controller that wants to know is told which constraints hold."""
     problem, s, switched = run.problem, run.state, Switching(run.state.mode.held)
     if due:

@@ -12,7 +12,7 @@ import numpy as np
 
 from dalembert.lazy import cached_property
 from dalembert.rank import massless, rank_policy, reach
-from dalembert.simulation.hybrid.mode import Changeable, Mode
+from dalembert.simulation.hybrid.mode import Changeable, HybridMode
 from dalembert.simulation.status import Ended, Status
 from dalembert.system.state import State
 
@@ -64,7 +64,7 @@ class Instant:
         """The row of a joint that sticks."""
         return self.changeable.friction_rows[velocity]
 
-    def rows_of(self, mode: Mode) -> list[int]:
+    def rows_of(self, mode: HybridMode) -> list[int]:
         """All rows that hold in a mode: of constraints, gaps, what sticks."""
         rows = [*self.of(*mode.held), *(self.gap_row[n] for n, _ in mode.touching)]
         rows += [k for n, how in mode.touching if how == "sticks" for k in self.slip_rows(n)]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Mode:
+class HybridMode:
     """Which constraints hold, which contacts touch and how, which joints stick."""
 
     held: tuple[str, ...]  # constraints, in the order of the mechanism
@@ -196,7 +196,7 @@ class Changeable:
         """The row of a joint that sticks."""
         return self.friction_rows[velocity]
 
-    def chosen(self, mode: Mode) -> tuple[int, ...]:
+    def chosen(self, mode: HybridMode) -> tuple[int, ...]:
         """The rows of `everything` that are constraints of a mode: without those of contacts that depend on others."""
         out = [k for name in mode.held for k in self.rows_of.get(name, ())]
         for name, how in mode.touching:
@@ -205,13 +205,13 @@ class Changeable:
             out += [k for k in rows if self.everything.rows.named[k] not in without]
         return (*out, *(self.friction_row(name) for name in self.held_joints(mode)))
 
-    def held_joints(self, mode: Mode) -> list[str]:
+    def held_joints(self, mode: HybridMode) -> list[str]:
         """Joints whose friction holds them, without those that a stop holds already: a second row depends on it."""
         stops = (self.contacts[name] for name in mode.touched)
         stopped = {c.coordinate for c in stops if isinstance(c, JointStop)}
         return [name for name in mode.sticking if name not in stopped and name not in mode.given]
 
-    def shared(self, mode: Mode, sliding: Mapping[str, Any]) -> tuple[Shared, ...]:
+    def shared(self, mode: HybridMode, sliding: Mapping[str, Any]) -> tuple[Shared, ...]:
         """Contacts that touch, where some rows of theirs depend on others; sliding: directions of those that slide."""
         if not mode.shared and not mode.waiting:
             return ()

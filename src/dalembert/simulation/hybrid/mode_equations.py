@@ -10,7 +10,7 @@ from dalembert.formulations import mode_rows as native
 from dalembert.formulations.mode_rows import ModeRows, mode_field, mode_whitened
 from dalembert.native.bound import NOTHING, Bound
 from dalembert.rank import RankPolicy
-from dalembert.simulation.equations import Equations, measured_rows
+from dalembert.simulation.equations import RunEquations, measured_rows
 from dalembert.simulation.hybrid.mode_data import ModeData, Rows
 from dalembert.simulation.hybrid.phase_system import PhaseSystem
 from dalembert.simulation.hybrid.state import Numbers
@@ -34,7 +34,7 @@ def _of_mass(metric: Any) -> bool:
     return isinstance(metric, str) and metric == "mass"
 
 
-class ModeEquations(Equations):
+class ModeEquations(RunEquations):
     """Right-hand sides, projections and guards of segments in a mode; numbers: of the mode."""
 
     def __init__(self, setup: Setup, policy: RankPolicy, numbers: Numbers) -> None:

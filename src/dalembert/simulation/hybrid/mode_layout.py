@@ -12,13 +12,13 @@ from dalembert.integrators.run_record import TURNS
 from dalembert.lazy import cached_property
 from dalembert.native.bound import NOTHING, Bound
 from dalembert.simulation.callbacks import Callback, expression, scalar_of
-from dalembert.simulation.equations import Equations
+from dalembert.simulation.equations import RunEquations
 from dalembert.simulation.events import Event, as_python
 from dalembert.simulation.hybrid.guards import guard_values
 from dalembert.simulation.hybrid.mode_equations import ModeEquations, is_selected
 from dalembert.simulation.hybrid.phase_system import PhaseSystem
 from dalembert.simulation.hybrid.state import Numbers
-from dalembert.simulation.layout import Layout
+from dalembert.simulation.layout import RunLayout
 from dalembert.simulation.setup import Setup
 from dalembert.symbols import array
 from dalembert.system.state import State
@@ -28,7 +28,7 @@ ARGUMENTS = ("q", "v", "u", "p", "t")
 PACE = 0.25  # of a segment's age: steps in which a force or a speed could change its sign twice are not longer
 
 
-class ModeLayout(Layout):
+class ModeLayout(RunLayout):
     """The functions of segments in a mode."""
 
     def __init__(
@@ -47,7 +47,7 @@ class ModeLayout(Layout):
         super().__init__(setup)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Layout(self.setup).__reduce__()
+        return RunLayout(self.setup).__reduce__()
 
     def steering(self) -> Callback:
         assert self.control is not None
@@ -66,17 +66,17 @@ class ModeLayout(Layout):
         return own + super().directions[len(own) :]
 
     @cached_property
-    def equations(self) -> Equations:
+    def equations(self) -> RunEquations:
         """Of rows selected from all there are, or traced for the mode."""
         return ModeEquations(self.setup, self.policy, self.mode_numbers) if is_selected(self.setup) else self.traced
 
     @cached_property
-    def traced(self) -> Equations:
+    def traced(self) -> RunEquations:
         """The functions that are traced for the mode."""
-        return Equations(self.setup, self.policy)
+        return RunEquations(self.setup, self.policy)
 
     @property
-    def traced_equations(self) -> Equations:
+    def traced_equations(self) -> RunEquations:
         return self.traced
 
     @cached_property

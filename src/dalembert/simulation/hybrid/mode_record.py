@@ -21,7 +21,7 @@ from dalembert.simulation.equations import measured_rows
 from dalembert.simulation.hybrid.mode_data import Rows
 from dalembert.simulation.hybrid.mode_equations import ModeEquations
 from dalembert.simulation.hybrid.mode_layout import ModeLayout
-from dalembert.simulation.layout import STAGES, Layout
+from dalembert.simulation.layout import STAGES, RunLayout
 from dalembert.simulation.run.dense import Dense
 from dalembert.simulation.run.native_record import CHUNK, make_record_of
 from dalembert.simulation.run.stepper import Stepper
@@ -59,7 +59,7 @@ class ModeRecord:
 
     # --- a segment ---------------------------------------------------------------------------------------------------
 
-    def begin(self, layout: Layout, rows: Rows, x: np.ndarray) -> None:
+    def begin(self, layout: RunLayout, rows: Rows, x: np.ndarray) -> None:
         """Be the record of a segment that begins at x, with the numbers that records of its layout begin with."""
         assert isinstance(layout, ModeLayout)
         run = self.run
@@ -83,12 +83,12 @@ class ModeRecord:
         self.place(layout, rows, x, min(CHUNK, self.setup.max_steps))
         self._laid_out = layout, rows, bytes(run), run.x, run.ode
 
-    def _is_laid_out_for(self, layout: Layout, rows: Rows) -> bool:
+    def _is_laid_out_for(self, layout: RunLayout, rows: Rows) -> bool:
         """Whether the segment before was of this layout, and neither other rows nor other steps came after it."""
         of, its_rows, _, x, ode = self._laid_out
         return of is layout and its_rows == rows and self.run.x is x and self.run.ode is ode
 
-    def place(self, layout: Layout, rows: Rows, x: np.ndarray, room: int) -> None:
+    def place(self, layout: RunLayout, rows: Rows, x: np.ndarray, room: int) -> None:
         """Go on from x by these rows of the mode."""
         run, equations = self.run, layout.equations
         assert isinstance(equations, ModeEquations)
@@ -108,7 +108,7 @@ class ModeRecord:
         run.manifold.project_every = project.every if project is not None and needed else 0
         Stepper(self._ode(equations, rows), self.setup.method, self.table, {}).enter(run)
 
-    def between(self, layout: Layout, rows: Rows) -> Dense:
+    def between(self, layout: RunLayout, rows: Rows) -> Dense:
         """States between the records of this layout."""
         assert isinstance(layout, ModeLayout)
         if self._between is None:
@@ -169,7 +169,7 @@ class ModeRecord:
         return bound
 
 
-def is_for(layout: Layout) -> bool:
+def is_for(layout: RunLayout) -> bool:
     """Whether segments of a layout can run in such a record: explicit steps, with events in machine code."""
     if not isinstance(layout, ModeLayout) or not isinstance(layout.equations, ModeEquations):
         return False

@@ -14,7 +14,7 @@ from dalembert.mechanism.contacts.stop import Stops
 from dalembert.mechanism.traced import UserState
 from dalembert.protocols import Inputs, Parameters, StateGiven
 from dalembert.simulation.hybrid.guards import guards_of
-from dalembert.simulation.hybrid.mode import AllRows, Changeable, Mode
+from dalembert.simulation.hybrid.mode import AllRows, Changeable, HybridMode
 from dalembert.simulation.run.segment import Cause
 from dalembert.symbols import array
 from dalembert.system.rows import RowChoice, RowNames
@@ -67,12 +67,12 @@ class PhaseSystem(System):
 
     is_described = False  # its mode is not part of the description
     changeable: Changeable
-    mode: Mode
+    mode: HybridMode
     places: dict[tuple[str, str], slice]  # of its numbers, by what they are and of what
     watched: tuple[Cause, ...]  # its guards
 
     @staticmethod
-    def of(changeable: Changeable, mode: Mode) -> PhaseSystem:
+    def of(changeable: Changeable, mode: HybridMode) -> PhaseSystem:
         """The system in a mode."""
         base = changeable.base
         other = redescribed(base, base.description, PhaseSystem)
@@ -269,10 +269,10 @@ class PhaseSystem(System):
         return direction
 
 
-def system_in(changeable: Changeable, mode: Mode) -> PhaseSystem:
+def system_in(changeable: Changeable, mode: HybridMode) -> PhaseSystem:
     """The system in a mode, kept with the system it is of."""
     return changeable.base.keep(("phase", changeable.stops, mode), lambda: PhaseSystem.of(changeable, mode))
 
 
-def _again(base: System, stops: Stops | None, mode: Mode) -> PhaseSystem:
+def _again(base: System, stops: Stops | None, mode: HybridMode) -> PhaseSystem:
     return PhaseSystem.of(Changeable.of(base, stops), mode)

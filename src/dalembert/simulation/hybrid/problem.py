@@ -39,7 +39,7 @@ GUARD = Event(_nothing, -1, True)  # stands for one, whose values are those of t
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class HybridProblem:
     """The request for a hybrid run; runs without functions of their own share one, and its layouts."""
 
     changeable: Changeable

@@ -13,7 +13,7 @@ from dalembert.protocols import Parameters, StateGiven
 from dalembert.simulation.callbacks import controller as bound_controller
 from dalembert.simulation.hybrid.hybrid_run import HybridRun, go
 from dalembert.simulation.hybrid.mode import Changeable
-from dalembert.simulation.hybrid.problem import Problem
+from dalembert.simulation.hybrid.problem import HybridProblem
 from dalembert.simulation.hybrid.switch import named_switches
 from dalembert.simulation.results.phased_run import PhasedRun, joined
 from dalembert.simulation.setup import TOTAL_RATES, Choices, Span, check_steps, make_setup, make_span
@@ -55,7 +55,7 @@ def simulate_hybrid(
 def _problem(
     system: System, span: Span, p: Parameters, controller: Any, hold: Any, events: Any, switches: Any, options: Any,
     stops: Stops | None, choices: Choices,
-) -> Problem:  # fmt: skip
+) -> HybridProblem:  # fmt: skip
     if choices.formulation in TOTAL_RATES or choices.method_name == "variational":
         raise ArgumentError(
             f"{WHY} cannot use formulation '{choices.formulation}' with method '{choices.method_name}', which are for "
@@ -72,4 +72,4 @@ def _problem(
         controller = controller.in_phases()
     setup = make_setup(system, choices, span, p, controller, hold, events, None, options, phases=True)
     control = None if controller is None else bound_controller(system, controller, setup.p)
-    return Problem(Changeable.of(system, stops), choices, setup, named, control)
+    return HybridProblem(Changeable.of(system, stops), choices, setup, named, control)

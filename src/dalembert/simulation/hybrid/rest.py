@@ -14,7 +14,7 @@ import numpy as np
 from dalembert.simulation.events import Hit, ending, up_to
 from dalembert.simulation.hybrid.factored_rows import FactoredRows
 from dalembert.simulation.hybrid.instantaneous import Instant
-from dalembert.simulation.hybrid.mode import Mode
+from dalembert.simulation.hybrid.mode import HybridMode
 from dalembert.simulation.hybrid.state import Numbers
 from dalembert.simulation.run.context import Context, take_records
 from dalembert.simulation.run.located import event_values
@@ -36,7 +36,7 @@ class Rest:
     guards: Sequence[Cause]
 
     @staticmethod
-    def of(instant: Instant, mode: Mode, guards: Sequence[Cause], numbers: Numbers) -> Rest | None:
+    def of(instant: Instant, mode: HybridMode, guards: Sequence[Cause], numbers: Numbers) -> Rest | None:
         """At an instant at rest; None where something can move or is driven, or friction depends on reactions.
 
         numbers: of the mode, among them the signs of joints that slide.

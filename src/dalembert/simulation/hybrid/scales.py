@@ -17,7 +17,7 @@ ROUNDING = 2.0**-50  # of the time: how exactly an event is located
 
 
 @dataclass(frozen=True, eq=False)
-class Scales:
+class HybridScales:
     """The length of a mechanism with its contacts, its rate, and sizes that follow from them and from tolerances."""
 
     changeable: Changeable
@@ -26,12 +26,12 @@ class Scales:
     rate: float  # 1/s, of the motion at the start
 
     @staticmethod
-    def of(instant: Instant, choices: Choices) -> Scales:
+    def of(instant: Instant, choices: Choices) -> HybridScales:
         """From the start of a run."""
         changeable = instant.changeable
         gaps = [abs(float(instant.phi[instant.gap_row[n]])) for n, c in changeable.contacts.items() if not c.angular]
         length = max([*changeable.lengths, *gaps], default=0.0) or changeable.base.layout.length
-        return Scales(changeable, max(choices.atol, 0.1 * choices.rtol, 1e-12), length, instant.rate)
+        return HybridScales(changeable, max(choices.atol, 0.1 * choices.rtol, 1e-12), length, instant.rate)
 
     def unit(self, contact: str) -> float:
         """1 rad, or the length: of a contact's gap."""

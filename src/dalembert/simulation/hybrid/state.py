@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.simulation.hybrid.mode import Mode
+from dalembert.simulation.hybrid.mode import HybridMode
 from dalembert.simulation.hybrid.switch import Switched
 from dalembert.system.state import State
 
@@ -21,10 +21,10 @@ class HybridState:
 
     x: State
     u: np.ndarray  # (nu,) inputs that act
-    mode: Mode
+    mode: HybridMode
     numbers: Numbers = field(default_factory=dict)
     done: frozenset[str] = frozenset()  # switches that have happened
-    followed: Mode | None = None  # the mode of the last segment
+    followed: HybridMode | None = None  # the mode of the last segment
     directions: Mapping[str, np.ndarray] = field(default_factory=dict)  # of what slid in it
     branch: tuple[np.ndarray, np.ndarray] | None = None  # the last singular position, and the velocity that reached it
     was_singular: bool = False  # whether the last segment began in it

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dalembert.simulation.hybrid.mode import Mode
+from dalembert.simulation.hybrid.mode import HybridMode
 from dalembert.simulation.hybrid.phase_system import system_in
-from dalembert.simulation.hybrid.problem import Problem
+from dalembert.simulation.hybrid.problem import HybridProblem
 from dalembert.simulation.hybrid.state import HybridState
 from dalembert.simulation.hybrid.switch import Switch, Switched
 from dalembert.simulation.run.segment import Cause
@@ -29,7 +29,7 @@ class Switching:
     closing: Mapping[str, float] = field(default_factory=dict)  # constraints that close, or bounce: their restitution
 
 
-def due_now(problem: Problem, s: HybridState, cause: Cause | None, zero: Collection[str]) -> dict[str, Switch]:
+def due_now(problem: HybridProblem, s: HybridState, cause: Cause | None, zero: Collection[str]) -> dict[str, Switch]:
     """Switches that happen now; zero: events that are zero here."""
 
     def happens(name: str, switch: Switch) -> bool:
@@ -41,7 +41,7 @@ def due_now(problem: Problem, s: HybridState, cause: Cause | None, zero: Collect
 
 
 def switching(
-    problem: Problem, s: HybridState, due: Mapping[str, Switch], history: Sequence[Switched], length: float
+    problem: HybridProblem, s: HybridState, due: Mapping[str, Switch], history: Sequence[Switched], length: float
 ) -> Switching:
     """What switches that are due do to constraints; history: changes so far. length: of the mechanism, m."""
     bounced = _bounced(problem, s, due, history, length)
@@ -58,7 +58,7 @@ def switching(
 
 
 def _bounced(
-    problem: Problem, s: HybridState, due: Mapping[str, Switch], history: Sequence[Switched], length: float
+    problem: HybridProblem, s: HybridState, due: Mapping[str, Switch], history: Sequence[Switched], length: float
 ) -> list[str]:
     """Switches whose rows are too fast to stay closed, where these have a restitution: they may happen again."""
     elastic = {name: switch for name, switch in due.items() if switch.restitution > 0.0 and switch.close}
@@ -74,12 +74,12 @@ def _bounced(
     return out
 
 
-def moved_to_close(problem: Problem, x: State, switched: Switching) -> tuple[State, float]:
+def moved_to_close(problem: HybridProblem, x: State, switched: Switching) -> tuple[State, float]:
     """The nearest position in which the constraints that close hold, and how far it is, m or rad."""
     closing = [n for n in switched.closing if n in switched.held]
     if not closing:
         return x, 0.0
-    system = system_in(problem.changeable, Mode(switched.held))
+    system = system_in(problem.changeable, HybridMode(switched.held))
     p = np.concatenate([problem.setup.p, np.zeros(system.size)]) if system.size else problem.setup.p
     phi = system.evaluate("constraints", x, p=p)[0]
     miss = np.where([c in closing for c in system.rows.of], np.abs(phi), 0.0)

@@ -23,8 +23,8 @@ from dalembert.simulation.hybrid.contact_modes import ContactModes, contact_mode
 from dalembert.simulation.hybrid.factored_rows import FactoredRows
 from dalembert.simulation.hybrid.impact import Impact, collide
 from dalembert.simulation.hybrid.instantaneous import Instant
-from dalembert.simulation.hybrid.problem import Problem
-from dalembert.simulation.hybrid.scales import CLOSED, Scales
+from dalembert.simulation.hybrid.problem import HybridProblem
+from dalembert.simulation.hybrid.scales import CLOSED, HybridScales
 from dalembert.simulation.hybrid.state import HybridState, Numbers, Transition
 from dalembert.simulation.hybrid.switch import Switched
 from dalembert.simulation.hybrid.switching import Switching, moved_to_close
@@ -38,7 +38,7 @@ BEGINS = 1e-9  # of the speed of the run: of what begins to slide, a backward sp
 
 
 def transition(
-    problem: Problem, scales: Scales, before: HybridState, switched: Switching, cause: Cause | None,
+    problem: HybridProblem, scales: HybridScales, before: HybridState, switched: Switching, cause: Cause | None,
     begins: bool = False,
 ) -> Transition:  # fmt: skip
     """From the state before to that after; begins: at the start of a run, from a mode that no segment had."""
@@ -82,7 +82,7 @@ def transition(
     return Transition(after, tuple(changes), expected, gained, remarks)
 
 
-def _touching(scales: Scales, at: Instant, before: HybridState, cause: Cause | None) -> list[str]:
+def _touching(scales: HybridScales, at: Instant, before: HybridState, cause: Cause | None) -> list[str]:
     """Contacts whose gap is closed, without one that has just been left."""
     out = []
     for name in at.changeable.contacts:
@@ -93,7 +93,7 @@ def _touching(scales: Scales, at: Instant, before: HybridState, cause: Cause | N
 
 
 def _impact(
-    scales: Scales, at: Instant, switched: Switching, touching: list[str], begins: bool, changes: list[Switched]
+    scales: HybridScales, at: Instant, switched: Switching, touching: list[str], begins: bool, changes: list[Switched]
 ) -> Impact | None:
     """The impact at an instant, if there is one; at the start of a run, speeds that are rounding are none."""
     closing = switched.closing
@@ -120,7 +120,12 @@ def _impact(
 
 
 def _settled(
-    problem: Problem, scales: Scales, at: Instant, held: Sequence[str], touching: list[str], cause: Cause | None
+    problem: HybridProblem,
+    scales: HybridScales,
+    at: Instant,
+    held: Sequence[str],
+    touching: list[str],
+    cause: Cause | None,
 ) -> tuple[Instant, list[str], ContactModes | None]:
     """End bounces that are too low to be told from rest, and rocking: the contacts stay closed.
 
@@ -143,7 +148,9 @@ def _settled(
     return problem.moved(at, _held_back(scales, at, held, low, touching)), low, None
 
 
-def _held_back(scales: Scales, at: Instant, held: Sequence[str], low: list[str], touching: list[str]) -> np.ndarray:
+def _held_back(
+    scales: HybridScales, at: Instant, held: Sequence[str], low: list[str], touching: list[str]
+) -> np.ndarray:
     """Velocities with some contacts that rise slowly held back: the nearest in the mass metric.
 
     What does not slip does not begin to: a block that rocks from corner to corner comes to stand, not to slide.
@@ -161,7 +168,7 @@ def _held_back(scales: Scales, at: Instant, held: Sequence[str], low: list[str],
 
 
 def _modes(
-    scales: Scales, at: Instant, held: Sequence[str], touching: list[str], cause: Cause | None,
+    scales: HybridScales, at: Instant, held: Sequence[str], touching: list[str], cause: Cause | None,
     before: HybridState | None = None,
 ) -> ContactModes:  # fmt: skip
     """Contact modes by forces. before: the state from whose mode something breaks away, if that is the cause."""
@@ -215,7 +222,7 @@ def _breakaway(at: Instant, before: HybridState, name: str) -> np.ndarray:
     return -force / size if size > 0.0 else np.eye(len(of))[0]
 
 
-def _stuck(problem: Problem, at: Instant, modes: ContactModes) -> Instant:
+def _stuck(problem: HybridProblem, at: Instant, modes: ContactModes) -> Instant:
     """The instant with the last of their slips taken from contacts that stick from now on."""
     slips = [k for n, how in modes.mode.touching if how == "sticks" for k in at.slip_rows(n)]
     if not np.abs(at.speeds[slips]).max(initial=0.0) > 0.0:
@@ -225,7 +232,7 @@ def _stuck(problem: Problem, at: Instant, modes: ContactModes) -> Instant:
     return problem.moved(at, at.velocities(at.nu + step))
 
 
-def _numbers(scales: Scales, at: Instant, modes: ContactModes, touching: Sequence[str]) -> Numbers:
+def _numbers(scales: HybridScales, at: Instant, modes: ContactModes, touching: Sequence[str]) -> Numbers:
     """The numbers of a mode: directions of what slides, and offsets of guards that are zero at the start."""
     out: dict[tuple[str, str], object] = {}
     for name, x in modes.given.items():
@@ -255,7 +262,12 @@ def _numbers(scales: Scales, at: Instant, modes: ContactModes, touching: Sequenc
 
 
 def _first_step(
-    problem: Problem, scales: Scales, at: Instant, modes: ContactModes, touching: Sequence[str], usual: float
+    problem: HybridProblem,
+    scales: HybridScales,
+    at: Instant,
+    modes: ContactModes,
+    touching: Sequence[str],
+    usual: float,
 ) -> float:
     """Half the shortest flight of what leaves and comes back, or the usual step (s); 0 where nothing does."""
     flights = [

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dalembert.lazy import cached_property
-from dalembert.simulation.hybrid.mode import Changeable, Mode
+from dalembert.simulation.hybrid.mode import Changeable, HybridMode
 from dalembert.simulation.results.run import Run
 
 
@@ -35,7 +35,7 @@ class ContactRun(Run):
         return overlaps
 
 
-def broken_laws(changeable: Changeable, mode: Mode, forces: Mapping[str, np.ndarray], count: int) -> np.ndarray:
+def broken_laws(changeable: Changeable, mode: HybridMode, forces: Mapping[str, np.ndarray], count: int) -> np.ndarray:
     """(N,) by how much forces miss Signorini's and Coulomb's laws, over the largest force of the phase.
 
     A contact that bears does not pull; what sticks needs no more friction than there is. forces: (N,) multipliers by

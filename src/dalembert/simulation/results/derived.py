@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dalembert.charts.point import Point
+from dalembert.charts.point import ChartPoint
 from dalembert.rank import rank_policy
 from dalembert.system.formulation_options import metric_factor, of_mass
 
@@ -46,7 +46,7 @@ def chart_coordinates(run: Run) -> tuple[np.ndarray, np.ndarray]:
         if chart is None:
             continue
         x = run.state(k)
-        at = Point(chart, x, chart.coordinates(x, guess if chart is last else None))
+        at = ChartPoint(chart, x, chart.coordinates(x, guess if chart is last else None))
         y[k, : chart.dof], w[k, : chart.speeds] = at.y, at.w
         last, guess = chart, at.y
     return y, w

@@ -264,7 +264,7 @@ class PhasedRun(ContactRun):
         return PhasedWarnings(self)
 
 
-class Balance(Warnings):
+class PhasedBalance(Warnings):
     """The balance of a run of phases, whose energies are those of its phases."""
 
     def _at(self, looked_at: np.ndarray, name: str) -> Any:
@@ -277,7 +277,7 @@ class PhasedWarnings:
     def __init__(self, run: PhasedRun) -> None:
         phases = [p for p in run.phases if len(p.t)]
         some = np.unique(np.linspace(0, max(len(phases) - 1, 0), LOOKED_AT).astype(int))[: len(phases)]
-        found = [Balance(run, closure=False), *(Warnings(phases[k], balance=False) for k in some)]
+        found = [PhasedBalance(run, closure=False), *(Warnings(phases[k], balance=False) for k in some)]
         self.sound = all(w.sound for w in found)
         self.sentences = list(dict.fromkeys(s for w in found for s in w.sentences))
 

@@ -12,7 +12,7 @@ from dalembert.records import filled
 from dalembert.simulation.results.failure_reasons import cause, jump, rounded, runs_away
 from dalembert.simulation.results.run import Run
 from dalembert.simulation.run.context import Context
-from dalembert.simulation.run.dense import Continuation
+from dalembert.simulation.run.dense import DenseSource
 from dalembert.simulation.setup import TOTAL_RATES
 from dalembert.simulation.status import Status
 from dalembert.sources import PACKAGE
@@ -33,12 +33,12 @@ def result(ctx: Context, status: Status) -> Run:
     inputs = slice(n + record.works, n + record.works + nu)
     if setup.hold > 0.0 and len(X) > 1:  # the first sample was taken after the first record
         X[0, inputs] = X[1, inputs]
-    between: Continuation | None = None
+    between: DenseSource | None = None
     error: BaseException | None = ctx.trouble
     if status not in (Status.DONE, Status.EVENT):  # beyond the end that was reached, a callback may have raised
         error = _error(ctx, status)
     if ctx.span.samples is None and len(T) > 1 and setup.formulation not in TOTAL_RATES:
-        between = Continuation(ctx.layout, ctx.rows, ctx.span.start)
+        between = DenseSource(ctx.layout, ctx.rows, ctx.span.start)
     fields = {
         "system": system,
         "p": setup.p,

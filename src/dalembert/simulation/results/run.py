@@ -20,7 +20,7 @@ from dalembert.simulation.results.derived import chart_coordinates, indicator, w
 from dalembert.simulation.results.histories import Histories
 from dalembert.simulation.results.joint_limits import beyond_limits
 from dalembert.simulation.results.warnings import Warnings
-from dalembert.simulation.run.dense import Continuation, Dense
+from dalembert.simulation.run.dense import Dense, DenseSource
 from dalembert.simulation.singular.passages import Met, Passage, describe
 from dalembert.simulation.status import Status
 from dalembert.system.state import State
@@ -65,7 +65,7 @@ class Run(Histories):
     phases: tuple[Run, ...] = ()  # runs of one structure each, where it changes
     switches: tuple[Switched, ...] = ()  # what happened between them
     _met: tuple[Met, ...] = ()  # passages, not yet described
-    _between: Continuation | None = None
+    _between: DenseSource | None = None
 
     @cached_property
     def passages(self) -> tuple[Passage, ...]:
@@ -349,7 +349,7 @@ class Run(Histories):
         )
 
 
-def continuation(run: Run) -> Continuation | None:
+def continuation(run: Run) -> DenseSource | None:
     """How a run answers between its records; None where only its recorded times are known."""
     return run._between if run._dense is not None else None
 

@@ -17,9 +17,9 @@ from dalembert.branch.mirrors import refuse_mirrored
 from dalembert.charts import LocalChart
 from dalembert.integrators.run_record import SKIPPED
 from dalembert.native import library
-from dalembert.simulation.layout import Layout
+from dalembert.simulation.layout import RunLayout
 from dalembert.simulation.run.dense import Dense
-from dalembert.simulation.run.history import History
+from dalembert.simulation.run.history import RunHistory
 from dalembert.simulation.run.interrupt import Interrupt
 from dalembert.simulation.run.native_record import CHUNK, begin_record, make_record
 from dalembert.simulation.run.record_pool import Spare, lease
@@ -58,7 +58,7 @@ class Context:
         layout, self.span = segment.layout, segment.span
         self.segment, self.layout, self.setup, self.system = segment, layout, layout.setup, layout.system
         self.arrival = segment.arrival  # (nv,) the last velocity beside a singular position that selects a branch
-        self.history = History(layout, segment.span.samples, recorder)
+        self.history = RunHistory(layout, segment.span.samples, recorder)
         self.interrupt = Interrupt(layout.callbacks)
         self.budget = StepBudget()
         self.met: list[Met] = []
@@ -153,7 +153,7 @@ def lay_out(segment: Segment, recorder: Any = None) -> Context:
     return ctx
 
 
-def first_rows(layout: Layout, start: State) -> tuple[int, ...] | None:
+def first_rows(layout: RunLayout, start: State) -> tuple[int, ...] | None:
     """The rows that a record is first laid out for: all (None), or independent ones where some must be redundant.
 
     As many rows as velocities leave no motion unless some depend on others: code of all of them would be compiled and

@@ -14,7 +14,7 @@ import numpy as np
 
 from dalembert.integrators.run_record import SKIPPED, FillRecord, LocateRecord, RunRecord
 from dalembert.native import library
-from dalembert.simulation.layout import Layout
+from dalembert.simulation.layout import RunLayout
 from dalembert.simulation.run.native_record import begin_record, make_record
 from dalembert.simulation.setup import TOTAL_RATES
 from dalembert.simulation.singular.rank_revealing import careful, land_record
@@ -45,7 +45,7 @@ class Dense:
 
     def __init__(
         self,
-        layout: Layout,
+        layout: RunLayout,
         rows: tuple[int, ...] | None,
         make: Callable[[], RunRecord],
         times: np.ndarray,
@@ -70,7 +70,7 @@ class Dense:
         found: LocateRecord = known[key]
         return found
 
-    def be_of(self, layout: Layout, rows: tuple[int, ...] | None) -> None:
+    def be_of(self, layout: RunLayout, rows: tuple[int, ...] | None) -> None:
         """Go on with another layout, for which the record is laid out now."""
         self.layout, self.rows_used = layout, rows
         self._own.__dict__.pop("careful", None)
@@ -159,10 +159,10 @@ class Dense:
 
 
 @dataclass(frozen=True, eq=False)
-class Continuation:
+class DenseSource:
     """How a finished run answers between its records: its layout, the constraint rows in use at its end, its start."""
 
-    layout: Layout
+    layout: RunLayout
     rows: tuple[int, ...] | None
     start: State
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.simulation.layout import Layout
+from dalembert.simulation.layout import RunLayout
 from dalembert.simulation.run.dense import Dense
 from dalembert.simulation.setup import TOTAL_RATES
 from dalembert.simulation.total_rates import velocities
@@ -18,14 +18,14 @@ Between = Callable[[np.ndarray, np.ndarray], Dense]
 
 
 @dataclass(eq=False)
-class History:
+class RunHistory:
     """Times and columns (q, v, works, inputs, margin) of a run so far.
 
     The native loop's records also hold the coordinates of a chart, and total rates where these are integrated. `last`
     and `previous` are such records with their times.
     """
 
-    layout: Layout
+    layout: RunLayout
     samples: np.ndarray | None
     recorder: Any
     times: list[np.ndarray] = field(default_factory=list)

@@ -29,20 +29,20 @@ from dalembert.system.acceleration import free_fall
 from dalembert.system.state import State
 
 if TYPE_CHECKING:
-    from dalembert.simulation.layout import Layout
+    from dalembert.simulation.layout import RunLayout
 
 PASSAGES = 16  # noted by native code until it comes back with them
 CHUNK = 2000  # records, and at first attempts, between two looks at the clock, the keyboard and the sample times
 
 
-def make_record(layout: Layout) -> RunRecord:
+def make_record(layout: RunLayout) -> RunRecord:
     """A record with everything that stays as it is for runs of this layout."""
     watcher = layout.watcher
     watch = NOTHING if watcher is None else of_joint_rates(layout.setup, watcher.bound).copy()  # others may run
     return make_record_of(layout, watch)
 
 
-def make_record_of(layout: Layout, watch: Bound) -> RunRecord:
+def make_record_of(layout: RunLayout, watch: Bound) -> RunRecord:
     """A record of this layout whose events are these."""
     s, system = layout.setup, layout.system
     run = RunRecord(
@@ -62,7 +62,7 @@ def make_record_of(layout: Layout, watch: Bound) -> RunRecord:
     return run
 
 
-def make_numbers(layout: Layout) -> RunRecord:
+def make_numbers(layout: RunLayout) -> RunRecord:
     """The numbers of a record that stay as they are for runs of this layout."""
     s, system, project, indicators = layout.setup, layout.system, layout.setup.projection, _indicators(layout.setup)
     blind = bool(system.rows.of) and (s.named or layout.equations.unequal)
@@ -122,7 +122,7 @@ def _indicators(s: Setup) -> Bound:
     return Bound.of(kernel, {"p": s.p})
 
 
-def begin_record(layout: Layout, run: RunRecord, start: State, end: float, u: np.ndarray) -> None:
+def begin_record(layout: RunLayout, run: RunRecord, start: State, end: float, u: np.ndarray) -> None:
     """Put into a record what differs from run to run, besides its state."""
     clock, restores = run.clock, run.manifold.restore_energy
     clock.t = clock.hold_start = clock.sampled_until = run.step.begun = start.t
@@ -133,7 +133,7 @@ def begin_record(layout: Layout, run: RunRecord, start: State, end: float, u: np
         run.manifold.energy = layout.system.energy(start, p=layout.setup.p)
 
 
-def _inertia(layout: Layout, start: State) -> float:
+def _inertia(layout: RunLayout, start: State) -> float:
     """The largest inertia against a velocity of unit size, kg m²."""
     mass, units = layout.mass_diagonal
     known = {"q": start.q, "p": layout.setup.p}

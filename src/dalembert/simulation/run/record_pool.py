@@ -14,7 +14,7 @@ import numpy as np
 from dalembert.integrators.run_record import RunRecord
 from dalembert.native.bound import Bound
 from dalembert.protocols import Parameters
-from dalembert.simulation.layout import Layout
+from dalembert.simulation.layout import RunLayout
 from dalembert.simulation.setup import Choices, Span, make_setup
 from dalembert.system.system import System
 
@@ -38,13 +38,13 @@ class Spare:
         return self.record.x is self.x and self.record.ode is self.ode
 
 
-def plain_layout(system: System, choices: Choices, span: Span, p: Parameters) -> Layout:
+def plain_layout(system: System, choices: Choices, span: Span, p: Parameters) -> RunLayout:
     """The layout of runs without functions of their own."""
     key: Any = choices, None if p is None else system.parameter_vector(p).tobytes()
-    return system.keep(key, lambda: Layout(make_setup(system, choices, span, p)))
+    return system.keep(key, lambda: RunLayout(make_setup(system, choices, span, p)))
 
 
-def lease(layout: Layout) -> Spare | None:
+def lease(layout: RunLayout) -> Spare | None:
     """A record of an earlier run, as it was at first; None where there is none."""
     try:
         spare = layout.spare.pop()
@@ -54,7 +54,7 @@ def lease(layout: Layout) -> Spare | None:
     return spare
 
 
-def give_back(layout: Layout, spare: Spare) -> None:
+def give_back(layout: RunLayout, spare: Spare) -> None:
     """Keep the record of a run for the next one."""
     setup = layout.setup
     stateless = not (setup.named or setup.method.implicit or setup.method.kernel)

@@ -18,14 +18,14 @@ from dalembert.system.state import State
 if TYPE_CHECKING:
     from dalembert.simulation.hybrid.mode_record import ModeRecord
     from dalembert.simulation.hybrid.rest import Rest
-    from dalembert.simulation.layout import Layout
+    from dalembert.simulation.layout import RunLayout
     from dalembert.simulation.results.run import Run
 
 
 class Segment(NamedTuple):
     """Everything that decides how a segment goes."""
 
-    layout: Layout  # the functions of its equations and events
+    layout: RunLayout  # the functions of its equations and events
     span: Span  # its start, its end, the times wanted, the inputs at its start
     first: bool = True  # whether the run begins with it
     arrival: np.ndarray | None = None  # (nv,) the velocity by which its start, a singular position, was reached

@@ -34,7 +34,7 @@ ROUNDS = 60  # of Newton's method
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class ElementRows:
     """M, S⁻¹A and Ã = S⁻¹A R⁻¹ by their elements, and Φ, at a state."""
 
     M: sp.csr_array  # (nv, nv)
@@ -44,7 +44,7 @@ class Rows:
     b: np.ndarray  # (m,) −b, and not zero where drivers move the mechanism
 
     @staticmethod
-    def of(system: System, x: State, p: np.ndarray) -> Rows:
+    def of(system: System, x: State, p: np.ndarray) -> ElementRows:
         """Those of all rows."""
         n, m, sizes = system.nv, len(system.rows.of), rank_policy(system, p).sizes
         out = system.evaluate("sparse_equations", x, p=p)
@@ -55,7 +55,7 @@ class Rows:
         white = _matrix(values, places, m, n)
         M = lower + sp.tril(lower, -1).T
         A.data /= np.repeat(sizes, np.diff(A.indptr))  # elements that happen to be zero stay in their places
-        return Rows(M.tocsr(), A, white, out[-3] / sizes, out[-1])
+        return ElementRows(M.tocsr(), A, white, out[-3] / sizes, out[-1])
 
     def singular_values(self) -> np.ndarray:
         """(m,) of Ã, rising, to 1e-8: roots of the eigenvalues of Ã Ãᵀ."""
@@ -78,7 +78,7 @@ def _matrix(values: np.ndarray, places: np.ndarray, m: int, n: int) -> sp.csr_ar
 class LocalCone:
     """The equations W γ(q, d) = 0 of k dependencies of single loops; d: (nv,) velocities that (1) allows."""
 
-    rows: Rows
+    rows: ElementRows
     U: sp.csr_array  # (k, m) orthonormal
     W: sp.csr_array  # (k, m)
     linear: sp.csr_array  # (m, nv), of γ
@@ -86,7 +86,7 @@ class LocalCone:
     forms: np.ndarray  # (count,)
 
     @staticmethod
-    def of(system: System, x: State, p: np.ndarray, rows: Rows, k: int) -> LocalCone | None:
+    def of(system: System, x: State, p: np.ndarray, rows: ElementRows, k: int) -> LocalCone | None:
         """The cone of k dependencies, and of those that are hardly longer.
 
         None where they are not those of single loops, or drivers move the mechanism.
@@ -202,7 +202,7 @@ class LocalCone:
         return bool(np.abs(self.U @ phi).max() <= rounding)
 
 
-def _dependencies(system: System, rows: Rows, k: int) -> sp.csr_array | None:
+def _dependencies(system: System, rows: ElementRows, k: int) -> sp.csr_array | None:
     """(k, m) the combinations of rows of single loops that are dependent, orthonormal; None where others are too.
 
     They are k, or more up to where the next one is much longer.

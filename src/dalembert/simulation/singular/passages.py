@@ -144,9 +144,12 @@ def _seen_in_many_loops(system: System, p: np.ndarray, met: Met, state: State) -
     """By elements; None of a single dependency, or of several loops at once, or where drivers move the mechanism."""
     if system.led or met.usual != len(system.rows.of):
         return None
-    from dalembert.simulation.singular.local_cone import LocalCone, Rows  # SciPy's sparse matrices: half of all imports
+    from dalembert.simulation.singular.local_cone import (  # SciPy's sparse matrices: half of all imports
+        ElementRows,
+        LocalCone,
+    )
 
-    by_elements = Rows.of(system, state, p)
+    by_elements = ElementRows.of(system, state, p)
     sigma = by_elements.singular_values()
     distance = _least(system, p, state)
     limit = min(max(TOGETHER * distance, 4.0 * met.hit), WEAK * max(1.0, float(sigma[-1])))

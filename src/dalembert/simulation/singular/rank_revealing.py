@@ -13,7 +13,7 @@ from dalembert.integrators.methods import METHODS
 from dalembert.native.bound import NOTHING, Bound
 from dalembert.protocols import StateLike
 from dalembert.recursions.momentum import kinetic_energy
-from dalembert.simulation.layout import Layout
+from dalembert.simulation.layout import RunLayout
 from dalembert.simulation.run.stepper import Stepper
 from dalembert.simulation.state_units import quaternion_places, state_units
 from dalembert.symbols import array
@@ -73,7 +73,7 @@ class Careful(NamedTuple):
         return x.replace(q=q, v=out[:nv]) if out[nv + g.rows] >= least**2 else None
 
 
-def careful(layout: Layout, rows: tuple[int, ...] | None) -> Careful:
+def careful(layout: RunLayout, rows: tuple[int, ...] | None) -> Careful:
     """The careful steps of a run that uses these rows; they use all of them."""
     s, system, dop853 = layout.setup, layout.system, METHODS["dop853"]
     known, low = _rows_are_known(layout), np.zeros(system.nq)
@@ -111,7 +111,7 @@ def careful(layout: Layout, rows: tuple[int, ...] | None) -> Careful:
     return Careful(rows, Stepper(ode, dop853, dop853.make(0), fields), position, velocity, low, known, units)
 
 
-def land_record(layout: Layout, rows: tuple[int, ...] | None, t: float, record: np.ndarray) -> None:
+def land_record(layout: RunLayout, rows: tuple[int, ...] | None, t: float, record: np.ndarray) -> None:
     """Bring a record beside a singular configuration, made by ordinary steps, onto the manifold, in place.
 
     Elimination knows its velocity to ε/σ² only. Here Φ is computed in twice the precision, which leaves ε/σ.
@@ -124,7 +124,7 @@ def land_record(layout: Layout, rows: tuple[int, ...] | None, t: float, record: 
         record[:nq], record[nq:n] = landed.q, landed.v
 
 
-def _energies(layout: Layout) -> Bound:
+def _energies(layout: RunLayout) -> Bound:
     """Kinetic and potential energy of a motion that keeps their sum, but for works.
 
     Not where drivers or kinematic inputs give velocities, which cannot be scaled, or where the potential changes with
@@ -140,14 +140,16 @@ def _energies(layout: Layout) -> Bound:
 
 
 def _landings(
-    layout: Layout, options: Mapping[str, Any], usual: int, low: np.ndarray, metric: Any
+    layout: RunLayout, options: Mapping[str, Any], usual: int, low: np.ndarray, metric: Any
 ) -> tuple[Bound, Bound]:
     """The nearest position and velocity on the manifold; low: (nq,) where low parts of positions are."""
     position, velocity = (_nearest(layout, name, options, usual, low, metric) for name in ("position", "velocity"))
     return position, velocity
 
 
-def _nearest(layout: Layout, name: str, options: Mapping[str, Any], usual: int, low: np.ndarray, metric: Any) -> Bound:
+def _nearest(
+    layout: RunLayout, name: str, options: Mapping[str, Any], usual: int, low: np.ndarray, metric: Any
+) -> Bound:
     s, system = layout.setup, layout.system
     rows = None
     if name == "position" and not system.rows.holonomic.all():
@@ -181,7 +183,7 @@ def _nearest(layout: Layout, name: str, options: Mapping[str, Any], usual: int, 
     )
 
 
-def _rows_are_known(layout: Layout) -> bool:
+def _rows_are_known(layout: RunLayout) -> bool:
     """Whether rows are computed in twice the precision: few ones, of known operations, whose steps are projected."""
     system = layout.system
     few = 0 < len(system.rows.of) <= FEW and layout.setup.projection is not None
@@ -189,7 +191,7 @@ def _rows_are_known(layout: Layout) -> bool:
 
 
 def _precise(
-    layout: Layout, rows: tuple[int, ...] | None, low: np.ndarray
+    layout: RunLayout, rows: tuple[int, ...] | None, low: np.ndarray
 ) -> Callable[[Mapping[str, slice]], PreciseRows] | None:
     """Rows in twice the precision, by the places of inputs; None where they are not known."""
     if not _rows_are_known(layout):
@@ -198,7 +200,7 @@ def _precise(
     return lambda places: make_precise_rows(layout.system, rows, places, low, size)
 
 
-def _by_elements(layout: Layout, options: Mapping[str, Any], usual: int) -> bool:
+def _by_elements(layout: RunLayout, options: Mapping[str, Any], usual: int) -> bool:
     """Whether rows can be factored by their elements: none depends on others for good, in the mass metric, undamped."""
     undamped = not (options.get("damping") or (0.0, 0.0))[1]
     if _rows_are_known(layout):
@@ -211,7 +213,7 @@ def _by_elements(layout: Layout, options: Mapping[str, Any], usual: int) -> bool
 MOST = 4  # of a layout and its rows
 
 
-def lease(layout: Layout, rows: tuple[int, ...] | None) -> Careful:
+def lease(layout: RunLayout, rows: tuple[int, ...] | None) -> Careful:
     """Careful steps for a run that uses these rows: those of an earlier singular position, or new ones."""
     try:
         return layout.careful[rows].pop()
@@ -219,7 +221,7 @@ def lease(layout: Layout, rows: tuple[int, ...] | None) -> Careful:
         return careful(layout, rows)
 
 
-def give_back(layout: Layout, steps: Careful) -> None:
+def give_back(layout: RunLayout, steps: Careful) -> None:
     """Keep careful steps that are no longer taken."""
     alike = layout.careful.setdefault(steps.rows, [])
     if len(alike) < MOST:

@@ -15,7 +15,7 @@ from dalembert.integrators.run_record import RunRecord
 from dalembert.native.bound import NOTHING, Bound
 from dalembert.rank import row_units
 from dalembert.simulation.hybrid.mode import Changeable
-from dalembert.simulation.layout import Layout
+from dalembert.simulation.layout import RunLayout
 from dalembert.simulation.run.stepper import Stepper
 from dalembert.simulation.setup import Setup
 from dalembert.simulation.state_units import state_units
@@ -33,7 +33,7 @@ SWEEPS, ROUNDS = 2, 10  # of Gauss and Seidel before Newton's method, and of tha
 OWN = 2  # columns of a record before forces: the work of contacts, the residual of the step's contact problem
 
 
-class SteppingLayout(Layout):
+class SteppingLayout(RunLayout):
     """The functions of runs by time stepping. x = (q, v, works, work of contacts, residual, forces of rows)."""
 
     def __init__(self, setup: Setup, changeable: Changeable) -> None:
