@@ -51,6 +51,7 @@ lint: $(VENV)/.test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+	$(BIN)/codespell src docs examples benchmarks tools *.md
 
 bench: $(VENV)/.bench native
 	$(BIN)/python -m benchmarks

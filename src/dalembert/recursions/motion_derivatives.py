@@ -87,26 +87,6 @@ class MotionColumns:
             T = of.at.T(j) if T is None else of.at.T(j) @ T
         self.V = of.at.V(i)
 
-    @property
-    def twist_q(self) -> np.ndarray:
-        """∂V_i/∂δ."""
-        return self.D
-
-    @property
-    def twist_v(self) -> np.ndarray:
-        """∂V_i/∂v: the body Jacobian."""
-        return self.S
-
-    @property
-    def rate_q(self) -> np.ndarray:
-        """∂V̇_i/∂δ (4)."""
-        return self.F - bracket(self.V, self.D)
-
-    @property
-    def rate_v(self) -> np.ndarray:
-        """∂V̇_i/∂v (5)."""
-        return self.G - bracket(self.V, self.S)
-
 
 def _screws_moved(link: Link, q: np.ndarray) -> list[np.ndarray] | None:
     """∂_k S for each velocity: Ṡ is linear in v, so it is Ṡ(q, e_k)."""

@@ -181,12 +181,6 @@ class SolvedRows:
         J = self.J[self.of.implicit]
         return self.divided(-J[:, : self.of.unknowns.start])
 
-    def moved_by_time(self, speeds: str) -> np.ndarray:
-        """b = e₃ − A v of the rows "speeds" or "coordinate_speeds", with zeros that are exact where no row knows t."""
-        place, J = self.of.places[speeds], self.J
-        e3, A = self.e[place], J[place, self.of.columns["v"]]
-        return e3 - A @ self.known["v"] if self.of.timed else np.zeros(len(e3))
-
     def divided(self, right: np.ndarray) -> np.ndarray:
         """e_z⁻¹ right; NaN where e_z is singular."""
         return divided(self.J[self.of.implicit, self.of.unknowns], right, self.scale)

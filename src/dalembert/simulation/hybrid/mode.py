@@ -113,11 +113,6 @@ class Changeable:
         contacts = {c.name: c for c in one_sided(m, joints, stops)}
         return Changeable(system, contacts, {f.velocity: f for f in dry_frictions(m, joints)}, stops)
 
-    @property
-    def anything(self) -> bool:
-        """Whether there is more than constraints."""
-        return bool(self.contacts or self.frictions)
-
     @cached_property
     def compliance(self) -> dict[str, float]:
         """Of the rows of each contact, beside those of others: equal springs, of angles at the mechanism's length."""
