@@ -43,7 +43,7 @@ def main(out) -> dict[str, object]:
     circle = control.Trajectory(lambda t: [0.15 * ca.cos(W * t), 0.15 * ca.sin(W * t), -0.55])
     law = control.motion_control(system, control.position("platform"), circle, rate=60.0)
     x = x.replace(v=system.assemble(dict(zip(system.q_names, x.q)), v={"platform.vy": 0.15 * W}).v)
-    run = da.simulate(system, x, 2.0, u=law, hold=0.001, t_eval=np.linspace(0, 2, 201))
+    run = da.simulate(system, x, 2.0, u=law, period=0.001, t_eval=np.linspace(0, 2, 201))
     at = run.position("platform")
     angles = np.array([run[f"A{k}"] for k in (1, 2, 3)])
     exact = np.array([[motor_angle(k, p) for k in range(3)] for p in at])

@@ -42,7 +42,7 @@ def main(out) -> dict[str, object]:
     options = {"cones": cones, "active": lambda t, s: dict.fromkeys(SIDES, GRASP <= t < RELEASE)}
     law = control.hybrid_control(system, task, way, {"squeeze": WANTED}, rate=20.0, measures=inside, **options)
     grips = [da.Switch(close=[*SIDES], at=GRASP, reach=1e-4), da.Switch(open=[*SIDES], at=RELEASE)]
-    run = da.simulate(system.without(*SIDES), {}, 3.6, u=law, hold=0.002, switches=grips)
+    run = da.simulate(system.without(*SIDES), {}, 3.6, u=law, period=0.002, switches=grips)
     held, (ddx, ddy, _, _) = (run.t > GRASP) & (run.t < RELEASE), np.transpose([way(t)[2] for t in run.t])
     push, rub = ({s: k * run.multiplier(f"{s}.{row}") for s, k in SIDES.items()} for row in "xy")
     squeeze, least = (push["left"] + push["right"]) / 2, held * (np.abs(ddx) + (9.81 + ddy) / ROUGH) / 2

@@ -28,7 +28,7 @@ def main(out, span: float = 1.0) -> dict[str, object]:
     law = control.motion_control(
         system, control.position("object"), path, rate=15.0, limits=pull, cones=cones, free_damping=15.0
     )
-    run = da.simulate(system, x, span, u=law, hold=TICK, t_eval=np.linspace(0, span, 101))
+    run = da.simulate(system, x, span, u=law, period=TICK, t_eval=np.linspace(0, span, 101))
     up = 1e3 * (run.position("object")[:, 2] - home[2])
     wanted = np.array([1e3 * (path(t)[0][2] - home[2]) for t in run.t])
     pulling = [name for name, u in zip(system.u_names, hold.u) if u > 1e-6]

@@ -35,7 +35,7 @@ def main(out, span: float = 0.5) -> dict[str, object]:
     m.add_wrench("push", "object", force=lambda s: (0.0, PUSH * ca.exp(-(((s.t - AT) / LASTS) ** 2)), 0.0))
     system = m.compile()
     free = da.simulate(system, x.q, span, u=tensions)
-    run = da.simulate(system, x.q, span, u=lambda t, s: keep(t, pinned.state(s.q, s.v)), hold=TICK)
+    run = da.simulate(system, x.q, span, u=lambda t, s: keep(t, pinned.state(s.q, s.v)), period=TICK)
     away = [1e3 * np.linalg.norm(r.position("object") - x.position("object"), axis=1) for r in (run, free)]
     early, pressed = free.t < min(span, 0.25), run.t > 1e-3  # before, tips take hold: the start is off by rounding
     push = {d: run.multiplier(f"{d} contact")[pressed] for d in digits}

@@ -50,7 +50,7 @@ def test_controllers_and_events_see_velocities(law, hold):
     x = system.state({"J1": 0.5, "J2": -0.3}, v={"J1": 0.4, "J2": 2.0})
     events = {"stop": lambda t, s: s.v[1], "slow": da.Event(da.expression(lambda t, s: s.rate("J1") - 0.1))}
     times = np.linspace(0, 1.0, 6)
-    options = {"u": LAWS[law], "hold": hold, "events": events, "t_eval": times, "rtol": 1e-11, "atol": 1e-12}
+    options = {"u": LAWS[law], "period": hold, "events": events, "t_eval": times, "rtol": 1e-11, "atol": 1e-12}
     runs = [da.simulate(system, x, 1.0, formulation=f, **options) for f in ("auto", "total_rates", "total_rates_xi")]
     assert sum(map(len, runs[0].t_events.values())) > 1
     for run in runs[1:]:

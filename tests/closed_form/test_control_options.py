@@ -195,10 +195,10 @@ def test_integral_action_takes_away_the_error_of_an_unknown_force():
     for gain, left in ((0.0, force / 2.0 / 25.0), (60.0, 0.0)):
         options = {"rate": 5.0, "integral": gain, "actuated": ["drive"]}
         law, wind = control.motion_control(system, control.coordinates("x"), [0.2], **options), np.array([0.0, force])
-        run = da.simulate(system, {"x": 0.0}, 12.0, u=lambda t, s, law=law, wind=wind: law(t, s) + wind, hold=4e-3)
+        run = da.simulate(system, {"x": 0.0}, 12.0, u=lambda t, s, law=law, wind=wind: law(t, s) + wind, period=4e-3)
         assert abs(run["x"][-1] - 0.2) == pytest.approx(left, abs=1e-4)
     law = control.motion_control(system, control.coordinates("x"), [0.2], rate=5.0, integral=60.0, limits=0.1)
-    with pytest.raises(ArgumentError, match="hold"):
+    with pytest.raises(ArgumentError, match="period"):
         da.simulate(system, {"x": 0.0}, 0.1, u=law)
     for k in range(50):
         law(0.01 * k, system.state())
@@ -256,12 +256,12 @@ def test_a_reference_beyond_the_workspace_is_refused_or_approached():
     goal = np.array([0.0, -0.6, 0.0])
     path = control.quintic([0.0, 0.0, 0.0], goal, 2.0)
     refused = control.motion_control(system, task, path, rate=30.0, out_of_reach="refuse")
-    run = da.simulate(system, x, 3.0, u=refused, hold=0.01)
+    run = da.simulate(system, x, 3.0, u=refused, period=0.01)
     assert not run.success
     assert "out of reach" in run.message
     assert 0.4 < run.t[-1] < 2.0
     law = control.motion_control(system, task, path, rate=30.0, out_of_reach="approach")
-    run = da.simulate(system, x, 3.0, u=law, hold=0.005)
+    run = da.simulate(system, x, 3.0, u=law, period=0.005)
     assert run.success, run.message
     theta = law.plant.task_values(3.0, run.state(-1))[0]
     start = run.state(-1)
@@ -315,8 +315,8 @@ def test_bounded_laws_run_natively_as_from_python(seed):
     forces = {"grip.x": control.Trajectory(lambda t: -20.0 - 10 * ca.sin(3 * t))}
     law = control.hybrid_control(system, task, lift, forces, rate=15.0, **options)
     assert law.is_native
-    fast = da.simulate(system, x, 0.2, u=law, hold=0.01)
-    slow = da.simulate(system, x, 0.2, u=lambda t, s: law(t, s), hold=0.01)
+    fast = da.simulate(system, x, 0.2, u=law, period=0.01)
+    slow = da.simulate(system, x, 0.2, u=lambda t, s: law(t, s), period=0.01)
     np.testing.assert_allclose(fast.u, slow.u, atol=1e-7 * np.abs(fast.u).max())
     assert np.abs(fast.u).max() <= options["limits"] * (1 + 1e-9)
 
@@ -345,7 +345,7 @@ def test_a_bound_of_one_coordinate_leaves_another_on_its_reference(make, bound):
     law = control.motion_control(
         system, control.coordinates("A", "B"), {"A": x["A"] + 0.5, "B": x["B"]}, rate=8.0, **{bound: {"A": fastest}}
     )
-    run = da.simulate(system, x, 0.3, u=law, hold=0.002)
+    run = da.simulate(system, x, 0.3, u=law, period=0.002)
     assert law.explain(0.0, x).status == Verdict.LIMITED
     assert abs(run["B"] - x["B"]).max() < 2e-5
     if bound == "speeds":

@@ -145,7 +145,7 @@ def test_a_reference_beyond_the_workspace_is_not_called_reached():
             found = law.explain(t, x)
             assert found.status == verdict
             assert found.success == (radius < 0.1)
-    run = da.simulate(system, x, 1.0, u=law, hold=0.002, max_steps=2000)
+    run = da.simulate(system, x, 1.0, u=law, period=0.002, max_steps=2000)
     assert law.explain(run.t[-1], run.state(-1)).status == Verdict.OUT_OF_REACH
     assert "the task is not reached" in law.explain(run.t[-1], run.state(-1)).message
     assert run.message.endswith("of its controller: " + law.explain(run.t[-1], run.state(-1)).message)

@@ -138,7 +138,7 @@ def test_the_grasp_is_unstable_and_a_regulator_that_only_pulls_stabilizes_it(gra
     K = system.subspaces(x).K
     pushed = system.project(x.replace(v=K @ (5e-5 * np.random.default_rng(0).normal(size=11))))
     open_loop = da.simulate(system, pushed, 0.1, u=hold.u)
-    run = da.simulate(system, pushed, 0.1, u=keep, hold=0.001)
+    run = da.simulate(system, pushed, 0.1, u=keep, period=0.001)
     ends = [np.abs(system.minus(r.q[-1], x.q)).max() for r in (open_loop, run)]
     assert run.success
     assert run.u.min() >= 0.2

@@ -41,7 +41,7 @@ def test_an_inverted_pendulum_on_a_closed_chain_stands(balanced, independent):
     keep = da.lqr(model.discretize(0.01), R=0.1)
     start = system.assemble({"crank": 1.2, "pole": 0.12}, guess=rest.state)
     fallen = da.simulate(system, start, 3.0, u=rest.u)
-    run = da.simulate(system, start, 6.0, u=keep, hold=0.01)
+    run = da.simulate(system, start, 6.0, u=keep, period=0.01)
     assert run.success
     assert abs(fallen["pole"][-1]) > 1.0
     assert abs(run["pole"]).max() < 0.3

@@ -273,7 +273,7 @@ def test_a_tracker_brings_a_disturbed_mechanism_back_to_a_motion():
     model = da.linearize(system, x, independent=["A", "B"])
     off = displaced(model, np.array([0.05, -0.05, 0.0, 0.0]), 0.0)
     free = da.simulate(system, off, times[[0, -1]], t_eval=times)
-    held = da.simulate(system, off, times[[0, -1]], t_eval=times, u=track, hold=0.01)
+    held = da.simulate(system, off, times[[0, -1]], t_eval=times, u=track, period=0.01)
     gap = [np.abs(line.deviation(0.6, r.state())[:2]).max() for r in (free, held)]
     assert gap[1] < 1e-3 < 0.05 < gap[0]
 

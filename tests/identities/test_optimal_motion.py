@@ -22,7 +22,7 @@ def pole():
 
 def cost_of(system, start, u, h):
     """Σ h keep + end of inputs u, by `simulate`, which shares no code with the sweeps."""
-    run = da.simulate(system, start, h * len(u), u=lambda t, x: u[min(int(t / h + 1e-6), len(u) - 1)], hold=h,
+    run = da.simulate(system, start, h * len(u), u=lambda t, x: u[min(int(t / h + 1e-6), len(u) - 1)], period=h,
                       method="variational", step=h)  # fmt: skip
     total = sum(h * keep(run.state(k), {"push": u[k, 0]}) for k in range(len(u)))
     return float(total + end(run.state(-1)))

@@ -131,7 +131,7 @@ OTHERS = {
     "workspace": lambda s, x: da.workspace(s, {"A": [0.7, 0.8]}, x).q,
     "workspace.state": lambda s, x: s.energy(da.workspace(s, {"A": [0.7, 0.8]}, x).state(1)),
     "environment": lambda s, x: stepped(
-        da.environment(s, x, dt=0.01, actions={"torque": (-1.0, 1.0)}, reward=lambda t, s, u: s["A"])
+        da.environment(s, x, period=0.01, actions={"torque": (-1.0, 1.0)}, reward=lambda t, s, u: s["A"])
     ),
     "control.inverse_dynamics": lambda s, x: control.inverse_dynamics(s, x, {"A": 1.0}).u,
     "inverse_dynamics_along": lambda s, x: control.inverse_dynamics_along(s, da.simulate(s, x, 0.1)).u[0],

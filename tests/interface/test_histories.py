@@ -165,7 +165,7 @@ def test_events_find_the_same_in_python_and_as_expressions(what):
 def test_controllers_answer_the_same_in_python_and_as_expressions():
     law = lambda t, s: {"motor": -2.0 * s.position("tip")[0] - 0.3 * s.twist("tip", axes="world")[2]}  # noqa: E731
     system = parametric().compile()
-    runs = [da.simulate(system, {"A": 0.9}, 1.0, p={"L": 1.5}, u=u, hold=0.02) for u in (law, da.expression(law))]
+    runs = [da.simulate(system, {"A": 0.9}, 1.0, p={"L": 1.5}, u=u, period=0.02) for u in (law, da.expression(law))]
     assert all(run.success for run in runs)
     np.testing.assert_allclose(runs[0].state().q, runs[1].state().q, atol=1e-10)
 

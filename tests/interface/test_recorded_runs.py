@@ -37,7 +37,7 @@ CASES = {
     "every third": (four_bar, 2.0, {"stabilization": da.Projection(every=3)}),
     "events": (four_bar, 2.0, {"events": {"turn": lambda t, s: np.sin(s["A"] / 2)}}),
     "samples": (four_bar, 2.0, {"t_eval": np.linspace(0, 2, 77)}),
-    "held inputs through a singular position": (five_bar, 1.0, {"u": steer, "hold": 0.03}),
+    "held inputs through a singular position": (five_bar, 1.0, {"u": steer, "period": 0.03}),
     "inputs at every stage": (five_bar, 1.0, {"u": steer}),
     "events in a singular passage": (five_bar, 2.0, {"events": {"flat": lambda t, s: np.sin(s["A"])}}),
     "formulation by name": (five_bar, 1.0, {"formulation": "nullspace"}),
@@ -115,7 +115,7 @@ def test_a_killed_process_leaves_a_run_that_goes_on_bit_for_bit(tmp_path):
             os._exit(9)
         return [np.cos(t)]
 
-    da.simulate(system, {{}}, 20.0, u=control, hold=0.01, record={str(tmp_path / "run.arrow")!r})
+    da.simulate(system, {{}}, 20.0, u=control, period=0.01, record={str(tmp_path / "run.arrow")!r})
     """
     assert subprocess.run([sys.executable, "-c", textwrap.dedent(code)]).returncode == 9
     system = zoo.cart_pole().compile()
@@ -123,7 +123,7 @@ def test_a_killed_process_leaves_a_run_that_goes_on_bit_for_bit(tmp_path):
     assert left.status.name == "INTERRUPTED"
     assert left.message == f"the recording ends at t = {left.t[-1]:.6g} s: it was cut off there"
     assert 5.0 < left.t[-1] < 15.1
-    options = {"u": lambda t, s: [np.cos(t)], "hold": 0.01}
+    options = {"u": lambda t, s: [np.cos(t)], "period": 0.01}
     with pytest.warns(RuntimeWarning, match="another 'u'"):  # one that counts
         again = da.simulate(system, {}, 20.0, record=tmp_path / "run.arrow", resume=True, **options)
     assert_same(again, da.simulate(system, {}, 20.0, **options))

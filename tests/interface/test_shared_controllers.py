@@ -139,7 +139,7 @@ def test_a_bounded_law_gives_four_runs_in_threads_the_bits_of_one():
     for u in (law, control.Sampled(law, 0.005)):
 
         def run(x, u=u):
-            return da.simulate(SYSTEM, x, 0.1, u=u, hold=0.005)
+            return da.simulate(SYSTEM, x, 0.1, u=u, period=0.005)
 
         alone = [run(x) for x in starts]
         with ThreadPoolExecutor(4) as pool:
@@ -210,12 +210,12 @@ def measuring():
 def test_every_run_of_a_law_begins_with_an_empty_memory(name):
     """One law in two runs, in threads and between calls by hand: each run is that of a new law."""
     start, law = HEAVY.state(START.q), LAWS[name]()
-    alone = da.simulate(HEAVY, start, 0.06, u=LAWS[name](), hold=0.01)
+    alone = da.simulate(HEAVY, start, 0.06, u=LAWS[name](), period=0.01)
     law(0.0, start)
     law(0.3, start)
 
     def run(_):
-        return da.simulate(HEAVY, start, 0.06, u=law, hold=0.01)
+        return da.simulate(HEAVY, start, 0.06, u=law, period=0.01)
 
     with ThreadPoolExecutor(4) as pool:
         runs = [run(0), run(1), *pool.map(run, range(4))]
@@ -228,7 +228,7 @@ def test_every_run_of_a_law_begins_with_an_empty_memory(name):
 
 @pytest.mark.parametrize("make", [LAWS["all"], LAWS["noisy"], measuring, lambda: control.Sampled(len, 0.1)])
 def test_a_law_that_remembers_is_refused_without_a_sampling_period(make):
-    with pytest.raises(ArgumentError, match=r"remembers its last call, and hold is None; needed: a sampling period"):
+    with pytest.raises(ArgumentError, match=r"remembers its last call, and period is None; needed: a sampling period"):
         da.simulate(SYSTEM, START, 0.1, u=make())
 
 

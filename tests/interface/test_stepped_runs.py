@@ -43,7 +43,7 @@ def test_controllers_of_all_kinds_agree(hopper):
     assert python.success
     assert machine.success
     np.testing.assert_allclose(machine.q, python.q, atol=1e-9)
-    held = da.simulate(hopper, START, 1.0, u=law, hold=0.01, **H)
+    held = da.simulate(hopper, START, 1.0, u=law, period=0.01, **H)
     assert np.abs(held.q - python.q).max() < 0.05
     assert len(np.unique(held.u[:, 0])) == 100
 

@@ -221,7 +221,7 @@ ARGUMENTS = {
     "t": ((0.1, 0.5), {}),
     "u": ({"motor": 0.1}, {}),
     "p": ({"L": 1.1}, {}),
-    "hold": (0.05, {"u": da.expression(lambda t, s: {"motor": 0.1})}),
+    "period": (0.05, {"u": da.expression(lambda t, s: {"motor": 0.1})}),
     "events": ({"e": da.expression(lambda t, s: s["A"])}, {}),
     "switches": ([da.Switch(close="hand", at=0.45, reach=5.0)], {}),
     "stops": (da.Stops(restitution=0.5), {}),

@@ -81,7 +81,7 @@ def motion_control(system: System, task: Task, reference: ReferenceGiven, **opti
     >>> start = system.state(*zoo.five_bar_start(0.5))
     >>> ahead = control.quintic({"A": start["A"], "B": start["B"]}, {"A": start["A"] - 0.3, "B": start["B"]}, 1.0)
     >>> law = control.motion_control(system, control.coordinates("A", "B"), ahead)
-    >>> run = da.simulate(system, start, 1.0, u=law, hold=0.002)
+    >>> run = da.simulate(system, start, 1.0, u=law, period=0.002)
     >>> bool(abs(law.error(1.0, run.state(-1))[0]).max() < 2e-3)
     True
     """

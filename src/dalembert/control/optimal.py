@@ -84,7 +84,7 @@ class OptimalMotion(Powers):
         return self.u[self._step_at(t)]
 
     def feedback(self, t: float, state: Any) -> np.ndarray:
-        """(inputs,) at a time t (s) and a state, with gains, within the limits: a controller for hold=motion.step."""
+        """(inputs,) at a time t (s) and a state, with gains, within the limits: a controller for period=motion.step."""
         k = self._step_at(t)
         x = np.concatenate([self.system.minus(np.asarray(state.q), self.q[k]), np.asarray(state.v) - self.v[k]])
         return np.clip(self.u[k] + self.gains[k] @ x, *self.limits)
@@ -106,7 +106,7 @@ class OptimalMotion(Powers):
             options["step"] = self.step
         x = self.state(0) if start is None else start
         return simulate(
-            self.system, x, float(self.t[-1] - self.t[0]), u=law, hold=self.step, p=self.p, method=method, **options
+            self.system, x, float(self.t[-1] - self.t[0]), u=law, period=self.step, p=self.p, method=method, **options
         )
 
     def __repr__(self) -> str:

@@ -172,7 +172,7 @@ class ProjectedControl:
 
     def fresh(self) -> ProjectedControl:
         """A copy of the law with fresh memory, or the law itself if it has none; `simulate` makes one per run."""
-        if not (self.needs_hold or self.force_names or self.out_of_reach == "approach"):
+        if not (self.needs_period or self.force_names or self.out_of_reach == "approach"):
             return self
         other = copy(self)
         other.reset()
@@ -206,7 +206,7 @@ class ProjectedControl:
         return self.active
 
     @property
-    def needs_hold(self) -> bool:
+    def needs_period(self) -> bool:
         """Whether the law remembers its last call, so that a run has to ask it once a sampling period."""
         return self.sensor is not None or bool(self.integral_gain.any())
 
@@ -226,7 +226,7 @@ class ProjectedControl:
     def is_native(self) -> bool:
         """Whether it runs in compiled loops, `simulate`'s among them, without Python."""
         told = callable(self.active) or self._structure is not None
-        plain = not (self.needs_hold or told) and self.out_of_reach == "follow"
+        plain = not (self.needs_period or told) and self.out_of_reach == "follow"
         moves = self.reference is None or isinstance(self.reference, Trajectory)
         presses = not self.force_names or self._force_course is not None
         return plain and moves and presses and self.system.backend == "native"

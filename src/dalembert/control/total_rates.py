@@ -72,7 +72,7 @@ class TotalRateFeedback:
     >>> motors = [m.add_motor(f"M{k}", f"J{k}") for k in (1, 2)]
     >>> system = m.compile()
     >>> stop = TotalRateFeedback(system, damping=2.0)
-    >>> run = da.simulate(system, system.state({"J1": 0.5}, v={"J2": 3.0}), 3.0, u=stop, hold=0.01)
+    >>> run = da.simulate(system, system.state({"J1": 0.5}, v={"J2": 3.0}), 3.0, u=stop, period=0.01)
     >>> bool(stop.lyapunov(run.state(-1)) < 1e-4 * stop.lyapunov(run.state(0)))
     True
     """

@@ -1,7 +1,7 @@
 """Imperfections between a control law and a machine: sampling, saturation, noise, delay. Each wraps u(t, state).
 
 They compose: `Saturated(Delayed(Noisy(law, ...), ...), ...)`. Those with a memory expect times that do not go back:
-`simulate` asks them with a sampling period `hold` only, and takes one with an empty memory (`fresh`) for each run. By
+`simulate` asks them with a sampling period `period` only, and takes one with an empty memory (`fresh`) for each run. By
 hand, `reset` forgets what was.
 """
 
@@ -34,7 +34,7 @@ class _Wrapper:
         self.law = function(law, "the law")
 
     @property
-    def needs_hold(self) -> bool:
+    def needs_period(self) -> bool:
         """Whether a run has to ask it once a sampling period, since it remembers its last call."""
         return True
 
@@ -149,9 +149,9 @@ class Saturated(_Wrapper):
         self.bounds = Bounds.of([name(n, "the name of an input") for n in inputs], limits, "input")
 
     @property
-    def needs_hold(self) -> bool:
+    def needs_period(self) -> bool:
         """Whether the law needs it: cutting has no memory."""
-        return getattr(self.law, "needs_hold", False)
+        return getattr(self.law, "needs_period", False)
 
     @property
     def traced(self) -> Callable[[Any, Any], Any] | None:

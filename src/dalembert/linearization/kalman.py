@@ -67,7 +67,7 @@ def kalman(model: LinearModel, process: Weights = None, measurement: Weights = N
     >>> model = da.linearize(system, upright, outputs=["cart", "phi1"]).discretize(0.01)
     >>> estimator = da.kalman(model, process=1e-6, measurement=1e-4)
     >>> law = control.Observed(da.lqr(model, {"cart": 1.0, "phi1": 10.0}, 0.1), estimator, noise=0.01)
-    >>> run = da.simulate(system, upright.replace(q=upright.q + 0.02), 5.0, u=law, hold=0.01)
+    >>> run = da.simulate(system, upright.replace(q=upright.q + 0.02), 5.0, u=law, period=0.01)
     >>> bool(abs(run["phi1"][-1] - upright["phi1"]) < 0.05)
     True
     """

@@ -47,7 +47,7 @@ def environment(make: Callable[..., Any]) -> Callable[..., Any]:
 
 
 ENVIRONMENT = {
-    "system": lambda: four_bar()[0], "states": {"A": 0.6}, "dt": 0.01, "actions": {"torque": (-1.0, 1.0)},
+    "system": lambda: four_bar()[0], "states": {"A": 0.6}, "period": 0.01, "actions": {"torque": (-1.0, 1.0)},
     "reward": lambda: (lambda t, s, u: -s["A"] ** 2), "duration": 0.1, "v": {"A": 1.0}, "guess": lambda: four_bar()[1],
 }  # fmt: skip
 EXPORTING = {

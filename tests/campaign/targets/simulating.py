@@ -46,7 +46,7 @@ SIMULATING = {
     "dalembert.simulate, sampled": Target(
         da.simulate,
         {
-            **FOUR_BAR, "t": (0.0, 0.05), "u": lambda: (lambda t, s: [0.0]), "hold": 0.01, "t_eval": [0.0, 0.02],
+            **FOUR_BAR, "t": (0.0, 0.05), "u": lambda: (lambda t, s: [0.0]), "period": 0.01, "t_eval": [0.0, 0.02],
             "method": "rk4", "step": 0.01, "formulation": "nullspace", "options": {"tolerance": 1e-9},
             "events": lambda: {"turn": lambda t, s: s["A"]},
         },

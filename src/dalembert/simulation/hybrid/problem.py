@@ -107,7 +107,7 @@ class Problem:
     def _inputs(self, x: State, u: np.ndarray) -> np.ndarray:
         """(nu,) what the controller gives at a state; where it is sampled, or these are no numbers, u."""
         assert self.control is not None
-        if self.setup.hold > 0.0:
+        if self.setup.period > 0.0:
             return u
         found = self.control.bound.at(x.t, np.concatenate([x.q, x.v]))[: len(u)]
         return found.copy() if np.isfinite(found).all() else u

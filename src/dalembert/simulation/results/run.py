@@ -145,7 +145,7 @@ class Run(Histories):
         if self._between is None or self._dense is None:
             return False
         setup = self._between.layout.setup
-        return setup.controller is None or setup.hold > 0.0 or isinstance(setup.controller, expression)
+        return setup.controller is None or setup.period > 0.0 or isinstance(setup.controller, expression)
 
     def _rows(self, t: Any) -> np.ndarray:
         """(N, width) records at times that were not recorded."""
