@@ -80,6 +80,7 @@ ATTRIBUTES: dict[str, dict[str, str]] = {
         **dict.fromkeys(("plot", "animate", "show", "view"), "da.view.snapshot(system, state)"),
         "linearize": "da.linearize(system, state)",
         "inputs": "system.u_names",
+        **dict.fromkeys(("holding", "closing"), "system.with_constraints(name)"),
         "reactions": "system.constraint_forces(state)",
     },
     "State": {
@@ -123,6 +124,12 @@ KEYWORDS: dict[str, dict[str, str]] = {
         **dict.fromkeys(("params", "parameters"), "p="),
         "tol": "rtol= and atol=",
     },
+    "equilibrium": {
+        **dict.fromkeys(("holding", "held", "positions", "at"), "q=, coordinates with given values"),
+        **dict.fromkeys(("speeds", "velocities"), "v=, velocities of a steady motion"),
+        **dict.fromkeys(("state", "x0", "start"), "guess, the second argument"),
+    },
+    "stiffness": {**dict.fromkeys(("locked", "fixed", "holding"), "held=, coordinates that do not move")},
     "environment": dict.fromkeys(("dt", "step", "timestep"), "period=, s from one action to the next"),
     "environments": dict.fromkeys(("dt", "step", "timestep"), "period=, s from one action to the next"),
     "linearize": {

@@ -19,7 +19,7 @@ def pendulum(step=0.01, outputs=("cart", "phi1")):
 def test_the_gain_of_the_filter_is_the_limit_of_riccatis_recursion():
     _, _, m = pendulum()
     Q, R = np.diag([1e-6, 2e-6, 1e-5, 3e-5]), np.diag([1e-4, 4e-4])
-    found = da.kalman(m, process=Q, measurement=R)
+    found = da.kalman(m, Q=Q, R=R)
     P = np.eye(4)
     for _ in range(20000):
         L = P @ m.C.T @ np.linalg.inv(m.C @ P @ m.C.T + R)

@@ -87,7 +87,7 @@ def test_a_governor_opens_as_far_as_its_speed_asks(closed):
         m.add_rod("link", bob.at(0, 0, -L), sleeve, length=L)
         guess["sleeve"] = -2 * L * np.cos(1.0)
     system = m.compile(backend="casadi")
-    steady = da.equilibrium(system, guess, speeds={"spin": speed}, tolerance=1e-8)
+    steady = da.equilibrium(system, guess, v={"spin": speed}, tolerance=1e-8)
     assert np.cos(steady.state["arm"]) == pytest.approx(9.81 / (speed**2 * L), rel=1e-7)
     assert steady.state.rate("spin") == pytest.approx(speed)
     known = speed * np.sin(steady.state["arm"])  # of small swings, the heavy shaft keeping its speed

@@ -289,13 +289,13 @@ def test_equilibrium_of_a_hanging_five_bar_and_of_a_car_at_speed():
         assert abs(system.potential_energy(near) - system.potential_energy(back)) < 1e-6
         assert abs(system.potential_energy(near) - energy) < 1e-3
     car = zoo.car().compile(backend="casadi")
-    steady = da.equilibrium(car, zoo.car_start()[0], holding={"steer": 0.0}, speeds={"float.x": 5.0}, solve_for="u")
+    steady = da.equilibrium(car, zoo.car_start()[0], q={"steer": 0.0}, v={"float.x": 5.0}, solve_for="u")
     assert steady.state.rate("float.x") == pytest.approx(5.0)
     assert steady.residual < 1e-9
 
 
 def test_held_coordinates_stay_while_the_rest_finds_its_place():
     system = zoo.cart_pole().compile(backend="casadi")
-    rest = da.equilibrium(system, {"cart": 0.4, "phi1": 2.8}, holding={"cart": 0.4})
+    rest = da.equilibrium(system, {"cart": 0.4, "phi1": 2.8}, q={"cart": 0.4})
     assert rest.state["cart"] == 0.4
     assert abs(np.sin(rest.state["phi1"])) < 1e-9

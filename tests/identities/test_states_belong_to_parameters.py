@@ -114,7 +114,7 @@ OTHERS = {
     "equilibrium": lambda s, x: da.equilibrium(s, x, solve_for="u").u,
     "state of an equilibrium": lambda s, x: s.acceleration(da.equilibrium(s, x, solve_for="u").state).vdot,
     "static_forces": lambda s, x: da.static_forces(s, x, {"point": (0, -5.0, 0)}).u,
-    "stiffness": lambda s, x: da.stiffness(s, x, "point", locked=["A"]).compliance,
+    "stiffness": lambda s, x: da.stiffness(s, x, "point", held=["A"]).compliance,
     "sensitivities": lambda s, x: da.sensitivities(s, x, of=["acceleration:A"], wrt=["l1"], held=["A"]).jacobian,
     "inverse_dynamics_many": lambda s, x: da.inverse_dynamics_many(s, [x], ACCELERATION),
     "inverse_dynamics_many of a run": lambda s, x: da.inverse_dynamics_many(s, da.simulate(s, x, 0.1), ACCELERATION)[0],

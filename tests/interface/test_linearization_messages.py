@@ -141,9 +141,9 @@ def test_a_search_for_rest_that_comes_to_a_singular_position_says_so():
     system = m.compile(backend="casadi")
     x = system.assemble({"lean 0": -0.5, "lean 1": -0.5})
     with pytest.raises(da.AssemblyError, match=r"no equilibrium was found near the guess.*singular"):
-        da.equilibrium(system, x, speeds={"spin": 8.0})
-    with pytest.raises(da.AssemblyError, match=r"with slide at the given value.*holding= exerts no force.*add_driver"):
-        da.equilibrium(system, x, holding={"slide": x["slide"]}, speeds={"spin": 8.0})
+        da.equilibrium(system, x, v={"spin": 8.0})
+    with pytest.raises(da.AssemblyError, match=r"with slide at the given value.*q= exerts no force.*add_driver"):
+        da.equilibrium(system, x, q={"slide": x["slide"]}, v={"spin": 8.0})
 
 
 def test_names_and_tables_read_well(loader, at):

@@ -299,7 +299,7 @@ ASKED = {
         "the array of inputs has shape (2,); needed: (1,)",
     ),
     "unknown parameter": (lambda s: s.mass_matrix({}, p={"gian": 1}), "Did you mean 'gain'?"),
-    "wrong length of a": (lambda s: s.inverse_dynamics({}, [1.0]), "a has shape (1,); needed: (6,)"),
+    "wrong length of vdot": (lambda s: s.inverse_dynamics({}, [1.0]), "vdot has shape (1,); needed: (6,)"),
     "wrong axes": (lambda s: s.jacobian({}, "tip", axes="local"), "axes is 'local'; needed: 'body'"),
     "unknown function": (lambda s: s.function("mass_matrx"), "Did you mean 'mass_matrix'?"),
     "short wrench": (

@@ -88,7 +88,7 @@ class MotionPlan(Powers):
         t = number(t, "t")
         return np.array([np.interp(t, self.t, row) for row in self.u.T])
 
-    def held(self, period: float) -> Callable[[float, State | None], np.ndarray]:
+    def sampled(self, period: float) -> Callable[[float, State | None], np.ndarray]:
         """A controller u(t, state) for sampled inputs: their mean over the period (s) that begins at t."""
         period = number(period, "period", above=0.0)
 
@@ -131,7 +131,7 @@ class MotionPlan(Powers):
         default = self.duration / max(1000, 10 * len(self.t))
         period = default if period is None else number(period, "period", above=0.0)
         return simulate(
-            self.system, self.state(0), self.duration, u=self.held(period), period=period, p=self.p, **options
+            self.system, self.state(0), self.duration, u=self.sampled(period), period=period, p=self.p, **options
         )
 
     def _columns(self) -> Columns:

@@ -187,12 +187,12 @@ class ProjectedControl:
         other.reset()
         return other
 
-    def changed(self, t: float, held: Mapping[str, bool]) -> None:
+    def changed(self, t: float, active: Mapping[str, bool]) -> None:
         """Note which constraints hold from the time t (s) on, as a run with switches says; `active` goes before it.
 
-        held: {constraint: whether it holds}.
+        active: {constraint: whether it holds}.
         """
-        known = {name: on for name, on in held.items() if name in self.system.rows.of}
+        known = {name: on for name, on in active.items() if name in self.system.rows.of}
         if self._structure is not None and (not self._structure or self._structure[-1][1] != known):
             self._structure.append((t, known))
 

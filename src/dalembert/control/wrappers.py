@@ -70,13 +70,13 @@ class _Wrapper:
         other._forget()
         return other
 
-    def changed(self, t: float, held: Mapping[str, bool]) -> None:
+    def changed(self, t: float, active: Mapping[str, bool]) -> None:
         """Tell the law which constraints hold from the time t (s) on, if it wants to know.
 
-        held: {constraint: whether it holds}.
+        active: {constraint: whether it holds}.
         """
         if hasattr(self.law, "changed"):
-            self.law.changed(t, held)
+            self.law.changed(t, active)
 
     def _forget(self) -> None:
         """Forget the past, the law's excepted."""

@@ -61,11 +61,11 @@ def assemble_many(
     return States(system, starts.q, starts.v, starts.t, P, starts.refused)
 
 
-def inverse_dynamics_many(system: System, states: Any, a: Any, *, u: Any = None, p: Any = None) -> np.ndarray:
-    """τ = M a + h − Q, (n, nv), at many states, as `System.inverse_dynamics` gives it at one.
+def inverse_dynamics_many(system: System, states: Any, vdot: Any, *, u: Any = None, p: Any = None) -> np.ndarray:
+    """τ = M v̇ + h − Q, (n, nv), at many states, as `System.inverse_dynamics` gives it at one.
 
     system: a compiled `System`. states: a sequence of n states, or anything with q (n, nq), v (n, nv) and t: a `Run`, a
-    `Sweep`, `States`. a: (n, nv) accelerations, or (nv,) for all. u, p: inputs and parameters, the same for all or
+    `Sweep`, `States`. vdot: (n, nv) accelerations, or (nv,) for all. u, p: inputs and parameters, the same for all or
     (n, k); default: those of the states, the run or the sweep.
 
     >>> import dalembert as da
@@ -78,10 +78,8 @@ def inverse_dynamics_many(system: System, states: Any, a: Any, *, u: Any = None,
     check_system(system)
     q, v, t, U, P = _arrays(system, states, u, p)
     n = len(q)
-    given = {
-        "q": q, "v": v, "t": t[:, None], "a": rows_of(a, lambda x: system.velocity_vector(x, "a"), n, system.nv, "a"),
-        "u": U, "p": P,
-    }  # fmt: skip
+    a = rows_of(vdot, lambda x: system.velocity_vector(x, "vdot"), n, system.nv, "vdot")
+    given = {"q": q, "v": v, "t": t[:, None], "a": a, "u": U, "p": P}
     kernel = system.kernel("inverse_dynamics", lanes=host().width)
     return np.asarray(kernel.batch(*(given[name] for name in kernel.names_in))).reshape(n, system.nv)
 

@@ -208,7 +208,7 @@ CONTROLLING = {
             ("explain", {"t": 0.1, "state": lambda: four_bar()[1]}),
         )
     },
-    "dalembert.kalman": Target(da.kalman, {"model": discrete, "process": 1.0, "measurement": {"A": 1.0}}),
+    "dalembert.kalman": Target(da.kalman, {"model": discrete, "Q": 1.0, "R": {"A": 1.0}}),
     "dalembert.Estimator": Target(da.Estimator, {"L": np.eye(2), "covariance": np.eye(2), "model": discrete}),
     "dalembert.control.combination": Target(control.combination, {"rows": {"C.x": 1.0}}),
     "dalembert.control.force_along": Target(
@@ -327,6 +327,6 @@ CONTROLLING = {
     ),
     "dalembert.control.MotionPlan.state": Target(lambda k: straight().state(k), {"k": 1}),
     "dalembert.control.MotionPlan.__call__": Target(lambda t: straight()(t), {"t": 0.1}),
-    "dalembert.control.MotionPlan.held": Target(lambda period: straight().held(period), {"period": 0.01}),
+    "dalembert.control.MotionPlan.sampled": Target(lambda period: straight().sampled(period), {"period": 0.01}),
     "dalembert.control.MotionPlan.reference": Target(lambda name: straight().reference(name), {"name": "A"}),
 }  # fmt: skip

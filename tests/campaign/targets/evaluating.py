@@ -69,7 +69,9 @@ ASKING: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 EVALUATING = {
     **{f"dalembert.System.{name}": Target(on_system(name), good) for name, good in ASKING.items()},
-    "dalembert.System.holding": Target(lambda name: system().without("loop").holding(name), {"name": "loop"}),
+    "dalembert.System.with_constraints": Target(
+        lambda name: system().without("loop").with_constraints(name), {"name": "loop"}
+    ),
     "dalembert.System.without": Target(lambda name: system().without(name), {"name": "loop"}),
     "dalembert.FrameDerivatives.d": Target(
         lambda **a: system().frame_derivatives(state(), "tip").d(**a), {"first": "A", "second": "B"}

@@ -152,20 +152,20 @@ LINEARIZING = {
     "dalembert.equilibrium": Target(
         da.equilibrium,
         {
-            "system": lambda: four_bar()[0], "guess": lambda: four_bar()[1], "solve_for": "u", "holding": {"A": 0.6},
-            "speeds": {"A": 0.0}, "u": [0.0], "tolerance": 1e-9, "bounds": {"torque": (-100.0, None)}, "steady": ["A"],
+            "system": lambda: four_bar()[0], "guess": lambda: four_bar()[1], "solve_for": "u", "q": {"A": 0.6},
+            "v": {"A": 0.0}, "u": [0.0], "tolerance": 1e-9, "bounds": {"torque": (-100.0, None)}, "steady": ["A"],
         },
     ),
     "dalembert.equilibrium (stops)": Target(
         da.equilibrium,
         {
             "system": lambda: four_bar()[0], "guess": lambda: four_bar()[1], "bounds": {"D": (1.2, None)},
-            "holding": {}, "u": [0.0], "p": {},
+            "q": {}, "u": [0.0], "p": {},
         },
     ),
     "dalembert.stiffness": Target(
         da.stiffness,
-        {**FOUR_BAR, "frame": "coupler", "springs": {"A": 100.0}, "locked": [], "axes": "world", "u": [0.0], "p": {}},
+        {**FOUR_BAR, "frame": "coupler", "springs": {"A": 100.0}, "held": [], "axes": "world", "u": [0.0], "p": {}},
     ),
     "dalembert.static_forces": Target(
         da.static_forces,

@@ -57,7 +57,7 @@ class Problem:
         base = self.changeable.base
         closed = {n for s in self.switches.values() for n in s.close}
         held = {c.name for c in base.description.constraints}
-        return base.holding(*closed - held) if closed - held else base
+        return base.with_constraints(*closed - held) if closed - held else base
 
     def is_idle(self, name: str, s: HybridState) -> bool:
         """Whether a switch has happened for good, or finds everything as it would make it."""
