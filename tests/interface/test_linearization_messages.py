@@ -109,9 +109,9 @@ def test_second_derivatives_are_asked_for_along_a_direction_or_weighted_not_both
     system = zoo.four_bar().compile(backend="casadi")
     x = system.state(*zoo.four_bar_start(0.7))
     with pytest.raises(da.ArgumentError, match="both given; needed: one"):
-        da.second_derivatives(system, x, along=np.zeros(6), weights=np.zeros(3))
+        da.second_derivatives(system, x, direction=np.zeros(6), weights=np.zeros(3))
     with pytest.raises(da.ArgumentError, match="along"):
-        da.second_derivatives(system, x, along=np.zeros(5))
+        da.second_derivatives(system, x, direction=np.zeros(5))
 
 
 def test_equilibria_that_do_not_exist_are_refused():

@@ -86,7 +86,7 @@ def inverse_dynamics_many(system: System, states: Any, vdot: Any, *, u: Any = No
 
 def sweep_many(
     system: System,
-    path: Mapping[str, Any],
+    along: Mapping[str, Any],
     *,
     n: int | None = None,
     p: Any = None,
@@ -96,7 +96,7 @@ def sweep_many(
 ) -> Sweeps:
     """Lead many variants of a mechanism along one path, as `System.sweep` does one by one.
 
-    system: a compiled `System`. path: {coordinate: K values}, which go together along straight lines. p: parameters by
+    system: a compiled `System`. along: {coordinate: K values}, which go together along straight lines. p: parameters by
     name, each a number or one for each variant. n: how many variants, where no array tells it. guess: from which each
     variant is assembled at the first values, as in `assemble_many`. speed, acceleration: those of what is led, by name
     or one number for all; default 0.
@@ -113,13 +113,13 @@ def sweep_many(
     ((3, 11), True)
     """
     check_system(system)
-    values = {name: checks.vector(x, None, f"path of '{name}'") for name, x in checks.mapping(path, "path").items()}
+    values = {name: checks.vector(x, None, f"along['{name}']") for name, x in checks.mapping(along, "along").items()}
     for name in values:
         if name not in system.q_names or name not in system.v_names:
             raise unknown("coordinate that can be led", name, [x for x in system.q_names if x in system.v_names])
     counts = {len(x) for x in values.values()}
     if len(counts) != 1 or 0 in counts:
-        raise ArgumentError("path has nothing to lead, or not as many values of each; needed: K values of each, K ≥ 1.")
+        raise ArgumentError("along has nothing to lead, or not as many values of each; needed: K values of each, K ≥ 1.")
     (K,) = counts
     wanted = np.column_stack(list(values.values()))
     first = assemble_many(system, dict(zip(values, wanted[0].tolist())), n=n, p=p, guess=guess)

@@ -263,7 +263,7 @@ class ConstraintQuestions(TreeQuestions):
 
     def sweep(
         self,
-        path: Mapping[str, Any] | None = None,
+        along: Mapping[str, Any] | None = None,
         state: StateGiven | None = None,
         *,
         frames: Mapping[Any, Any] | None = None,
@@ -282,7 +282,7 @@ class ConstraintQuestions(TreeQuestions):
         Dead points (what is led turns back) and branch points on the way are found and named in `points`. What cannot
         be reached is told in `message`, with all that was reached before.
 
-        path: {name: K values} of coordinates of the tree, parameters, or "t" (s); several go together, along straight
+        along: {name: K values} of coordinates of the tree, parameters, or "t" (s); several go together, along straight
         lines. state: one on the branch that is meant, from which the first values are reached along it; positions by
         name are a guess; default assembled. frames: {frame: K goals} as in `assemble`, such as (K, 3) points or
         (K, 4, 4) poses. held: coordinates that stay, by name. speed, acceleration: those of what is led, by name or one
@@ -303,7 +303,7 @@ class ConstraintQuestions(TreeQuestions):
         from dalembert.analysis.sweeping import sweep
 
         return sweep(
-            _whole(self), path, state, frames=frames, held=held, speed=speed, acceleration=acceleration, u=u, p=p,
+            _whole(self), along, state, frames=frames, held=held, speed=speed, acceleration=acceleration, u=u, p=p,
             progress=progress, limits=limits, through=through,
         )  # fmt: skip
 

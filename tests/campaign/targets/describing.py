@@ -142,7 +142,7 @@ ADDING: dict[str, dict[str, Any]] = {
         "road": ([0.0, 1.0], [0.0, 0.1]), "slow": 0.1,
         "at": (0.1, 0.2),
     },
-    "add_pulley_rope": {"name": "new", "path": ["a", "c", "ground"], "at": THREE},
+    "add_pulley_rope": {"name": "new", "points": ["a", "c", "ground"], "at": THREE},
     "add_strut": {"name": "new", "a": "a", "b": "c", "length": 0.5, "restitution": 0.5, "at": TWO},
     "add_actuator": {"name": "new", "a": "a", "b": "b", "limits": (-1.0, 2.0), "stroke": (0.1, 3.0), "at": TWO},
     "add_servo": {

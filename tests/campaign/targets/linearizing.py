@@ -124,7 +124,7 @@ LINEARIZING = {
     "dalembert.sweep_many": Target(
         da.sweep_many,
         {
-            "system": lambda: four_bar()[0], "path": {"A": [0.6, 0.7, 0.8]}, "n": 2, "p": {},
+            "system": lambda: four_bar()[0], "along": {"A": [0.6, 0.7, 0.8]}, "n": 2, "p": {},
             "guess": lambda: four_bar()[1], "speed": 1.0, "acceleration": {"A": 0.0},
         },
     ),
@@ -134,7 +134,7 @@ LINEARIZING = {
     "dalembert.inverse_dynamics_many": Target(
         da.inverse_dynamics_many,
         {
-            "system": lambda: four_bar()[0], "states": lambda: [four_bar()[1]] * 2, "a": lambda: np.zeros((2, 3)),
+            "system": lambda: four_bar()[0], "states": lambda: [four_bar()[1]] * 2, "vdot": lambda: np.zeros((2, 3)),
             "u": [0.0], "p": None,
         },
     ),
@@ -190,7 +190,7 @@ LINEARIZING = {
     "dalembert.second_derivatives": Target(
         da.second_derivatives,
         {
-            **FOUR_BAR, "u": [0.0], "of": "multipliers", "inputs": True, "parameters": True, "along": np.zeros(7),
+            **FOUR_BAR, "u": [0.0], "of": "multipliers", "inputs": True, "parameters": True, "direction": np.zeros(7),
             "weights": None,
         },
     ),
