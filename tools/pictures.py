@@ -59,7 +59,7 @@ def press() -> None:
     system = m.compile()
     x = system.assemble({"O": 0.8}, guess={"A": 2.4, "P": -1.1, "K": -0.9})
     figure, axes = pyplot.subplots(figsize=(5.2, 4.6), layout="constrained")
-    snapshot(system, x, axes=axes)
+    snapshot(system, x, ax=axes)
     pins = {"O": "crank", "A": "rod", "P": "link 1", "K": "link 2"}
     for name, body in pins.items():
         axes.annotate(name, x.position(body)[:2], xytext=(9, 7), textcoords="offset points", weight="bold")
@@ -78,7 +78,7 @@ def all_of_the_zoo() -> None:
     for name, cell in zip(zoo.CATALOG, axes.ravel()):
         entry = zoo.CATALOG[name]
         system = entry.build().compile()
-        snapshot(system, system.state(*entry.start()), axes=cell, names=False)
+        snapshot(system, system.state(*entry.start()), ax=cell, names=False)
         cell.set_title(name, fontsize="medium")
         cell.set(xlabel="", ylabel="", xticks=[], yticks=[])
     for cell in axes.ravel()[len(zoo.CATALOG) :]:

@@ -115,7 +115,7 @@ if TYPE_CHECKING:
     from dalembert.outcome import Outcome as Outcome
     from dalembert.sensitivity.quantities import Integral as Integral
     from dalembert.sensitivity.regressor import BaseParameters as BaseParameters
-    from dalembert.sensitivity.regressor import Regression as Regression
+    from dalembert.sensitivity.regressor import Regressor as Regressor
     from dalembert.sensitivity.regressor import regressor as regressor
     from dalembert.sensitivity.residuals import Residuals as Residuals
     from dalembert.sensitivity.result import Sensitivities as Sensitivities
@@ -215,7 +215,7 @@ _HOMES = {
     "mechanism.traced": "UserState",
     "outcome": "Outcome",
     "sensitivity.quantities": "Integral",
-    "sensitivity.regressor": "BaseParameters Regression regressor",
+    "sensitivity.regressor": "BaseParameters Regressor regressor",
     "sensitivity.residuals": "Residuals",
     "sensitivity.result": "Sensitivities",
     "sensitivity.sensitivities": "sensitivities",

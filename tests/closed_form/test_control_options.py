@@ -104,7 +104,7 @@ def test_measures_are_the_wrench_of_the_loop_along_any_axis(axes):
     system, x = arms()
     axis = np.array([0.6, -0.8, 0.0])
     measures = {
-        "along": control.force_along("grip", axis, axes=axes),
+        "along": control.force_along("grip", axis, frame=axes),
         "turn": control.force_along("grip", "z", kind="moment"),
     }
     found = control.inverse_dynamics(system, x, {"L1": 1.0}, measures=measures)

@@ -24,7 +24,7 @@ def test_tendons_of_the_hand_only_pull():
     hand = zoo.hand().compile()
     x = hand.state(*zoo.hand_start())
     assert (da.static_forces(hand, x).u < -1e-6).sum() > 11  # without bounds most would push
-    rest = da.static_forces(hand, x, bounds=dict.fromkeys(hand.u_names, (0, None)))
+    rest = da.static_forces(hand, x, limits=dict.fromkeys(hand.u_names, (0, None)))
     u = rest.u[0]
     assert (u >= 0).all()
     A = hand.constraint_matrix(x)
@@ -57,7 +57,7 @@ def test_bounds_that_cannot_be_kept_are_named():
     m.add_motor("pull", "A")
     with pytest.raises(da.AssemblyError, match="pull ≤ 5"):
         da.equilibrium(m.compile(), {"A": 0.0}, solve_for="u", bounds={"pull": (0, 5.0)})
-    held = da.static_forces(m.compile(), {"A": 0.0}, [{}, {"tip": (0, 6.0, 0)}], bounds={"pull": (0, 5.0)})
+    held = da.static_forces(m.compile(), {"A": 0.0}, [{}, {"tip": (0, 6.0, 0)}], limits={"pull": (0, 5.0)})
     assert held.success.tolist() == [False, True]
     assert "pull ≤ 5" in held.messages[0]
     assert held["pull"][1] == pytest.approx(4.0)

@@ -152,7 +152,7 @@ def test_names_and_tables_read_well(loader, at):
     assert model.output_names == ("lift", "position:lip@x", "position:lip@y", "position:lip@z")
     assert repr(model).startswith("<linear model of 'loader': 4 states (B, G, B rate, G rate), 2 inputs, 4 outputs")
     assert "damping" in model.table()
-    states = model.modes[-1].states(0.01, frames=4)
+    states = model.modes[-1].states(0.01, n=4)
     assert len(states) == 4
     for x in states:
         assert np.abs(loader.residuals(x)).max() < 1e-9

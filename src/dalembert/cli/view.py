@@ -79,7 +79,7 @@ def _studio(study: Study, time: float, inputs: Any, run_file: str | None, port: 
         else f"system = da.read({quoted(str(study.model))}).compile()"
     )
     shown = studio(
-        study.system, run, state=None if run else study.x, time=time, u=u, port=port, open=opened, source=source
+        study.system, run, state=None if run else study.x, duration=time, u=u, port=port, open=opened, source=source
     )
     with suppress(KeyboardInterrupt), shown:  # Ctrl-C may come before it waits
         click.echo(f"{shown.url}\nCtrl-C ends it.")

@@ -71,8 +71,8 @@ class DiscreteStep:
     def derivative(self, of: str, wrt: str | None = None) -> np.ndarray:
         """(rows of what it is of, columns) the derivative of a result of the step.
 
-        of: "q", "v", "momentum", "multipliers", "end_multipliers", or "momentum_before". wrt: "q", "v", "u", "p"; all of
-        them side by side by default.
+        of: "q", "v", "momentum", "multipliers", "end_multipliers", or "momentum_before". wrt: "q", "v", "u", "p"; all
+        of them side by side by default.
 
         >>> import dalembert as da
         >>> m = da.Mechanism("ball", gravity=(0, 0, -9.81))
@@ -87,7 +87,7 @@ class DiscreteStep:
     def second(self, of: str, direction: ArrayLike | None = None, *, weights: ArrayLike | None = None) -> np.ndarray:
         """The change of `derivative(of)` along a direction of (q, v, u, p), or a weighted sum of second derivatives.
 
-        of: as in `derivative`. direction: (n,) the direction; the result is (rows of what it is of, n). weights: one for
+        of: as in `derivative`. direction: (n,); the result is (rows of what it is of, n). weights: one for
         each row of what it is of; the result is (n, n), the direction last. With quaternions it is the derivative of
         the Jacobian as q ⊕ δ moves, which is not symmetric.
 

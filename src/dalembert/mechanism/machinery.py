@@ -192,7 +192,9 @@ class Machinery(Drivetrain):
         """
         what = f"rope '{name}'"
         if not isinstance(points, (list, tuple)) or len(points) < 2:
-            raise DescriptionError(f"{what} has the points {checks.shown(points)}; needed: at least two places, in a list.")
+            raise DescriptionError(
+                f"{what} has the points {checks.shown(points)}; needed: at least two places, in a list."
+            )
         stations: list[tuple[Any, ...]] = []
         frames = self._places([x.frame if isinstance(x, Pulley) else x for x in points], at, what)
         for frame, x in zip(frames, points):

@@ -135,7 +135,7 @@ def static_forces(
     state: StateGiven | Sequence[StateGiven],
     loads: Sequence[Mapping[Any, Any]] | Mapping[Any, Any] | None = None,
     *,
-    bounds: Mapping[str, Any] | float | None = None,
+    limits: Mapping[str, Any] | float | None = None,
     u: Inputs = None,
     axes: str = "world",
     p: Parameters = None,
@@ -145,7 +145,7 @@ def static_forces(
     system: a compiled `System`. state: a position, which is at rest; or several: a list of them, a sweep, a run, or
     what `assemble_many` returns. loads: one load case, or a list of them; each {frame:
     force (3 numbers, N) or wrench (moment; force) (6 numbers)} at the frame's origin, in the ground's axes ("world") or
-    the frame's own (axes="body"). None: the weight alone. bounds: {input: bound or (lower, upper)}, None for no bound
+    the frame's own (axes="body"). None: the weight alone. limits: {input: bound or (lower, upper)}, None for no bound
     on a side, such as (0, None) for a tendon that only pulls; one number bounds all. u: what inputs are near, default
     zero. p: parameters.
 
@@ -160,10 +160,10 @@ def static_forces(
     check_system(system)
     if not system.u_names:
         raise ArgumentError(f"'{system.name}' has no inputs to hold it; add motors (mechanism.add_motor).")
-    limits = Bounds.of(system.u_names, bounds, "input").within(system.layout.mechanism.forces)
+    bounds = Bounds.of(system.u_names, limits, "input").within(system.layout.mechanism.forces)
     checks.choice(axes, ("world", "body"), "axes")
     given, many = _positions(state)
-    found = [_at(system, one, _listed(loads), limits, u, axes, p) for one in given]
+    found = [_at(system, one, _listed(loads), bounds, u, axes, p) for one in given]
     values, rows = (np.array([one[k] for one in found]) for k in (0, 1))
     messages = tuple(why for one in found for why in one[2])
     held = np.array([not why for why in messages], dtype=bool).reshape(values.shape[:2])

@@ -147,7 +147,7 @@ CONTROLLING = {
         lambda a, b: _used(control.coordinates(a, b)), {"a": "A", "b": "B"}
     ),
     "dalembert.control.position": Target(
-        lambda **a: _used(control.position(**a)), {"frame": "coupler", "axes": "xy", "name": "tip"}
+        lambda **a: _used(control.position(**a)), {"frame": "coupler", "components": "xy", "name": "tip"}
     ),
     "dalembert.control.orientation": Target(
         lambda **a: _used(control.orientation(**a)), {"frame": "coupler", "about": np.eye(3), "name": "tip"}
@@ -213,7 +213,7 @@ CONTROLLING = {
     "dalembert.control.combination": Target(control.combination, {"rows": {"C.x": 1.0}}),
     "dalembert.control.force_along": Target(
         lambda **a: control.inverse_dynamics(*four_bar(), measures={"f": control.force_along(**a)}),
-        {"loop": "C", "axis": "x", "axes": "ground", "kind": "force"},
+        {"loop": "C", "axis": "x", "frame": "ground", "kind": "force"},
     ),
     "dalembert.control.Measure": Target(
         lambda **a: control.inverse_dynamics(*four_bar(), measures={"f": control.Measure(**a)}),

@@ -90,7 +90,7 @@ EXPORTING = {
         view.export_html, {**FOUR_BAR, "path": lambda: folder() / "live.html", "traces": ["coupler"], "modes": False}
     ),
     "dalembert.view.export_gltf": Target(
-        view.export_gltf, {"run": run, "path": lambda: folder() / "run.glb", "rate": 30.0}
+        view.export_gltf, {"run": run, "path": lambda: folder() / "run.glb", "fps": 30.0}
     ),
     "dalembert.view.scene": Target(
         view.scene, {"system": lambda: four_bar()[0], "q": None, "traces": ["coupler"], "p": None}
