@@ -177,7 +177,7 @@ def test_the_turn_of_a_planar_body_is_its_angle(turned):
     np.testing.assert_allclose(two(0.0, x), one(0.0, x), rtol=1e-8)
     found = two.explain(0.0, x)
     assert (found.task_rank, found.mobility) == (3, 3)
-    with pytest.raises(ArgumentError, match="axes are 'zz'"):
+    with pytest.raises(ArgumentError, match="components are 'zz'"):
         control.orientation("platform", "zz")
 
 

@@ -121,5 +121,5 @@ def test_nothing_in_a_file_is_unused_or_unsaid(name, tmp_path):
 def test_what_is_no_glb_is_refused(run, tmp_path):
     with pytest.raises(ArgumentError, match=r"needed: a name that ends in \.glb"):
         view.export_gltf(run, tmp_path / "run.gltf")
-    with pytest.raises(ArgumentError, match="rate is 0"):
+    with pytest.raises(ArgumentError, match="fps is 0"):
         view.export_gltf(run, tmp_path / "run.glb", fps=0)

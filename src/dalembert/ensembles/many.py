@@ -119,9 +119,7 @@ def sweep_many(
             raise unknown("coordinate that can be led", name, [x for x in system.q_names if x in system.v_names])
     counts = {len(x) for x in values.values()}
     if len(counts) != 1 or 0 in counts:
-        raise ArgumentError(
-            "along has nothing to lead, or not as many values of each; needed: K ≥ 1 values of each."
-        )
+        raise ArgumentError("along has nothing to lead, or not as many values of each; needed: K ≥ 1 values of each.")
     (K,) = counts
     wanted = np.column_stack(list(values.values()))
     first = assemble_many(system, dict(zip(values, wanted[0].tolist())), n=n, p=p, guess=guess)
