@@ -47,7 +47,7 @@ def press() -> None:
 
     m = da.Mechanism("toggle press", gravity=(0, -9.81, 0))
     lengths = {"crank": 0.06, "rod": 0.25, "link 1": 0.20, "link 2": 0.20}
-    made = {n: m.add_body(n, mass=1.0, com=(x / 2, 0, 0), inertia=da.rod(1.0, x)) for n, x in lengths.items()}
+    made = {n: m.add_body(n, mass=1.0, com=(x / 2, 0, 0), inertia=da.rod_inertia(1.0, x)) for n, x in lengths.items()}
     ram = m.add_body("ram", mass=8.0)
     m.add_joint("O", da.Revolute("z"), m.ground.at(0.32, 0.22), made["crank"])
     m.add_joint("A", da.Revolute("z"), made["crank"].at(0.06), made["rod"])

@@ -19,10 +19,10 @@ TURNS = [da.rotation("z", 2 * np.pi / 3 * k) for k in range(3)]
 
 def delta() -> da.Mechanism:
     m = da.Mechanism("delta robot")
-    plate = m.add_body("platform", mass=0.5, inertia=da.disc(0.5, PLATFORM))
+    plate = m.add_body("platform", mass=0.5, inertia=da.disc_inertia(0.5, PLATFORM))
     m.add_joint("platform", da.Free(), m.ground, plate)
     for k, R in enumerate(TURNS, start=1):
-        arm = m.add_body(f"arm {k}", mass=0.4, com=(ARM / 2, 0, 0), inertia=da.rod(0.4, ARM))
+        arm = m.add_body(f"arm {k}", mass=0.4, com=(ARM / 2, 0, 0), inertia=da.rod_inertia(0.4, ARM))
         m.add_joint(f"A{k}", da.Revolute("y"), m.ground.at(*(R @ (BASE, 0, 0)), rotation=R), arm)  # positive: down
         m.add_motor(f"M{k}", f"A{k}")
         for side in (-HALF, HALF):

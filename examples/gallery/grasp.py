@@ -29,7 +29,7 @@ def path(t):
 def main(out) -> dict[str, object]:
     m, way = da.Linkage("two arms and a box", PINS, "A C", LINKS, mass=1.0), control.Trajectory(path)
     table = m.ground.at(0, 0.35, rotation=da.rotation("x", -np.pi / 2))
-    box = m.add_body("box", 1.0, inertia=da.box(1.0, (0.3, 0.2, 0.1)))
+    box = m.add_body("box", 1.0, inertia=da.box_inertia(1.0, (0.3, 0.2, 0.1)))
     m.add_joint("box", da.Planar(), m.ground.at(-0.15, 0.45), box)
     for pin in "ABCD":
         m.add_motor(f"motor {pin}", pin)

@@ -84,13 +84,13 @@ if TYPE_CHECKING:
     from dalembert.mechanism.contacts import Friction as Friction
     from dalembert.mechanism.contacts import Stops as Stops
     from dalembert.mechanism.curves import Curve as Curve
-    from dalembert.mechanism.inertia import box as box
-    from dalembert.mechanism.inertia import cylinder as cylinder
-    from dalembert.mechanism.inertia import disc as disc
-    from dalembert.mechanism.inertia import planar as planar
-    from dalembert.mechanism.inertia import point as point
-    from dalembert.mechanism.inertia import rod as rod
-    from dalembert.mechanism.inertia import sphere as sphere
+    from dalembert.mechanism.inertia import box_inertia as box_inertia
+    from dalembert.mechanism.inertia import cylinder_inertia as cylinder_inertia
+    from dalembert.mechanism.inertia import disc_inertia as disc_inertia
+    from dalembert.mechanism.inertia import planar_inertia as planar_inertia
+    from dalembert.mechanism.inertia import point_inertia as point_inertia
+    from dalembert.mechanism.inertia import rod_inertia as rod_inertia
+    from dalembert.mechanism.inertia import sphere_inertia as sphere_inertia
     from dalembert.mechanism.joints import Cylindrical as Cylindrical
     from dalembert.mechanism.joints import Fixed as Fixed
     from dalembert.mechanism.joints import Free as Free
@@ -201,7 +201,8 @@ _HOMES = {
     "mechanism.body": "Body Frame",
     "mechanism.contacts": "Friction Stops",
     "mechanism.curves": "Curve",
-    "mechanism.inertia": "box cylinder disc planar point rod sphere",
+    "mechanism.inertia": "box_inertia cylinder_inertia disc_inertia planar_inertia point_inertia rod_inertia "
+    "sphere_inertia",
     "mechanism.joints": "Cylindrical Fixed Free Joint Planar Prismatic Revolute Screw Spherical Universal",
     "mechanism.joints.attachment": "Attachment",
     "mechanism.linkage": "Linkage",

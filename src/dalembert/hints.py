@@ -26,6 +26,8 @@ ATTRIBUTES: dict[str, dict[str, str]] = {
         **dict.fromkeys(("monte_carlo", "batch", "parallel"), "da.ensemble(system, states, t, n=...)"),
         **dict.fromkeys(("identify", "estimate"), "da.fit(...)"),
         **dict.fromkeys(("read_yaml", "load_model", "load_urdf", "from_urdf"), "da.read(path)"),
+        **{solid: f"da.{solid}_inertia(...)" for solid in ("rod", "box", "cylinder", "disc", "sphere", "planar")},
+        "point": "da.point_inertia()",
         "animate": "da.view.animate(run, path)",
         "inverse_kinematics": "system.assemble(frames={frame: place})",
         "Spring": "m.add_spring(name, a, b, stiffness=...)",

@@ -14,7 +14,7 @@ CORNERS = [(-0.2, 0.1), (0.2, 0.1), (-0.2, -0.1), (0.2, -0.1)]
 def cables(limits=(None, 0)):
     """A plate on four cables, which pull only: their forces are negative."""
     m = da.Mechanism("cables", gravity=(0, -9.81, 0))
-    plate = m.add_body("plate", mass=10.0, inertia=da.box(10.0, (0.4, 0.2, 0.1)))
+    plate = m.add_body("plate", mass=10.0, inertia=da.box_inertia(10.0, (0.4, 0.2, 0.1)))
     m.add_joint("P", da.Planar("z"), m.ground, plate)
     for k, (a, c) in enumerate(zip(ANCHORS, CORNERS)):
         m.add_actuator(f"c{k}", m.ground.at(*a, 0), plate.at(*c, 0), limits=limits)

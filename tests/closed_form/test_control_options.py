@@ -26,7 +26,7 @@ def arm():
     m = da.Mechanism("arm", gravity=(0, 0, 0))
     last = m.ground
     for k in range(3):
-        body = m.add_body(f"b{k}", mass=1.0 + k, com=(0.2, 0, 0), inertia=da.rod(1.0 + k, 0.4))
+        body = m.add_body(f"b{k}", mass=1.0 + k, com=(0.2, 0, 0), inertia=da.rod_inertia(1.0 + k, 0.4))
         m.add_joint(f"q{k}", da.Revolute("z"), last, body)
         m.add_motor(f"u{k}", f"q{k}")
         last = body.at(0.4, 0, 0)
@@ -228,7 +228,7 @@ def test_epsilon_ignores_the_constraint_next_to_a_singular_position(epsilon, ign
 def test_damping_bounds_the_forces_where_a_task_becomes_singular():
     """A stretched arm asked to move along itself: θ̈ = J v̇ damped, ‖v̇‖ ≤ ‖a‖/(2λ) in the mass metric."""
     m = da.Mechanism("two links", gravity=(0, 0, 0))
-    one, two = (m.add_body(n, mass=1.0, com=(0.5, 0, 0), inertia=da.rod(1.0, 1.0)) for n in ("one", "two"))
+    one, two = (m.add_body(n, mass=1.0, com=(0.5, 0, 0), inertia=da.rod_inertia(1.0, 1.0)) for n in ("one", "two"))
     m.add_joint("A", da.Revolute("z"), m.ground, one)
     m.add_joint("B", da.Revolute("z"), one.at(1.0, 0, 0), two)
     m.add_motor("a", "A")
@@ -323,7 +323,9 @@ def test_bounded_laws_run_natively_as_from_python(seed):
 
 def two_links():
     m = da.Mechanism("two links", gravity=(0, 0, 0))
-    upper, lower = (m.add_body(n, mass=1.0, com=(0.5, 0, 0), inertia=da.rod(1.0, 1.0)) for n in ("upper", "lower"))
+    upper, lower = (
+        m.add_body(n, mass=1.0, com=(0.5, 0, 0), inertia=da.rod_inertia(1.0, 1.0)) for n in ("upper", "lower")
+    )
     m.add_joint("A", da.Revolute("z"), m.ground, upper)
     m.add_joint("B", da.Revolute("z"), upper.at(1.0), lower)
     m.add_motor("a", "A")

@@ -138,7 +138,7 @@ def test_a_regressor_times_its_parameters_is_inverse_dynamics():
 def test_base_parameters_of_a_planar_arm():
     """Of two links in a vertical plane six combinations count, those of any textbook."""
     m = da.Mechanism("arm", gravity=(0, -9.81, 0))
-    a, b = (m.add_body(n, mass=2.0, com=(0.3, 0.1, 0), inertia=da.rod(2.0, 0.7)) for n in "ab")
+    a, b = (m.add_body(n, mass=2.0, com=(0.3, 0.1, 0), inertia=da.rod_inertia(2.0, 0.7)) for n in "ab")
     m.add_joint("A", da.Revolute("z"), m.ground, a)
     m.add_joint("B", da.Revolute("z"), a.at(0.7, 0, 0), b)
     system = m.compile(backend="casadi")

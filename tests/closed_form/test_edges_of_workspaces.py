@@ -15,7 +15,7 @@ ANGLES = np.random.default_rng(16).uniform(-np.pi, np.pi, 12)
 def arm():
     """Two links of 1 m: the tip reaches a disc of 2 m."""
     m = da.Mechanism("arm", gravity=(0, 0, 0))
-    one, two = (m.add_body(n, mass=1.0, com=(0.5, 0, 0), inertia=da.rod(1.0, 1.0)) for n in "ab")
+    one, two = (m.add_body(n, mass=1.0, com=(0.5, 0, 0), inertia=da.rod_inertia(1.0, 1.0)) for n in "ab")
     m.add_joint("A", da.Revolute("z"), m.ground, one)
     m.add_joint("B", da.Revolute("z"), one.at(1.0, 0, 0), two)
     m.add_motor("a", "A")

@@ -85,7 +85,7 @@ def test_random_starts_find_what_the_first_one_misses():
         ({"target": {}}, "target is empty"),
         ({"target": {"D": [1.0]}}, r"has shape \(1,\)"),
         ({"limits": {"D": (0, 1)}}, "needed: \\(quantity, least, greatest\\)"),
-        ({"starts": 3}, "between their bounds"),
+        ({"attempts": 3}, "between their bounds"),
         ({"along": {"A": np.linspace(0.0, 1.0, 3)}, "system": {"l2": 0.1, "l3": 0.1}}, "cannot be led"),
     ],
 )

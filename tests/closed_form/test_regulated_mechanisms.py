@@ -12,10 +12,10 @@ from dalembert import zoo
 def pendulum_on_a_linkage():
     """An inverted pendulum on a cart that a slider-crank drives, with the motor at the crank."""
     m = da.Mechanism("pendulum on a closed-chain cart", gravity=(0, -9.81, 0))
-    crank = m.add_body("crank", mass=0.5, com=(0.15, 0, 0), inertia=da.rod(0.5, 0.3))
-    rod = m.add_body("rod", mass=0.6, com=(0.3, 0, 0), inertia=da.rod(0.6, 0.6))
+    crank = m.add_body("crank", mass=0.5, com=(0.15, 0, 0), inertia=da.rod_inertia(0.5, 0.3))
+    rod = m.add_body("rod", mass=0.6, com=(0.3, 0, 0), inertia=da.rod_inertia(0.6, 0.6))
     cart = m.add_body("cart", mass=1.0)
-    pole = m.add_body("pole", mass=0.3, com=(0, 0.4, 0), inertia=da.rod(0.3, 0.8, "y"))
+    pole = m.add_body("pole", mass=0.3, com=(0, 0.4, 0), inertia=da.rod_inertia(0.3, 0.8, "y"))
     m.add_joint("crank", da.Revolute("z"), m.ground, crank)
     m.add_joint("rod", da.Revolute("z"), crank.at(0.3, 0, 0), rod)
     m.add_joint("rail", da.Prismatic("x"), m.ground, cart)

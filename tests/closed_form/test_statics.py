@@ -251,7 +251,7 @@ def steered_disc(radius=0.4):
         body = m.add_body(name, mass=0.0)
         m.add_joint(name, joint, last, body)
         last = body
-    disc = m.add_body("disc", mass=2.0, inertia=da.disc(2.0, radius, axis="y"))
+    disc = m.add_body("disc", mass=2.0, inertia=da.disc_inertia(2.0, radius, axis="y"))
     m.add_joint("spin", da.Revolute("y"), last, disc)
     m.add_rolling("contact", disc, radius=radius, axis="y")
     return m.compile()

@@ -138,7 +138,8 @@ def adjustable():
     m = da.Mechanism("adjustable four-bar", gravity=(0, -9.81, 0))
     length = m.add_parameter("rocker length", 0.4)
     bars = {
-        n: m.add_body(n, mass=1.0, com=(0.1, 0, 0), inertia=da.rod(1.0, 0.2)) for n in ("crank", "coupler", "rocker")
+        n: m.add_body(n, mass=1.0, com=(0.1, 0, 0), inertia=da.rod_inertia(1.0, 0.2))
+        for n in ("crank", "coupler", "rocker")
     }
     m.add_joint("A", da.Revolute("z"), m.ground, bars["crank"])
     m.add_joint("B", da.Revolute("z"), bars["crank"].at(0.2), bars["coupler"])

@@ -278,8 +278,8 @@ def driven():
     """A crank driven by a function of time with a mass that is a parameter, and a spring."""
     m = da.Mechanism("driven crank", gravity=(0, -9.81, 0))
     mass = m.add_parameter("mass", 1.3)
-    crank = m.add_body("crank", mass=mass, com=(0.1, 0, 0), inertia=da.rod(1.0, 0.2))
-    arm = m.add_body("arm", mass=0.7, com=(0.15, 0, 0), inertia=da.rod(0.7, 0.3))
+    crank = m.add_body("crank", mass=mass, com=(0.1, 0, 0), inertia=da.rod_inertia(1.0, 0.2))
+    arm = m.add_body("arm", mass=0.7, com=(0.15, 0, 0), inertia=da.rod_inertia(0.7, 0.3))
     m.add_joint("A", da.Revolute("z"), m.ground, crank)
     m.add_joint("B", da.Revolute("z"), crank.at(0.2, 0, 0), arm, damping=0.05)
     m.add_driver("turn", "A", lambda t: 0.4 + 0.3 * t * t)

@@ -17,7 +17,7 @@ def arm():
     m = da.Mechanism("arm", gravity=(0, -9.81, 0))
     last = m.ground
     for k in range(3):
-        link = m.add_body(f"link {k}", mass=1.0 + k, com=(0.25, 0, 0), inertia=da.rod(1.0 + k, 0.5))
+        link = m.add_body(f"link {k}", mass=1.0 + k, com=(0.25, 0, 0), inertia=da.rod_inertia(1.0 + k, 0.5))
         m.add_joint(f"q{k}", da.Revolute("z"), last, link)
         m.add_motor(f"m{k}", f"q{k}")
         last = link.at(0.5)

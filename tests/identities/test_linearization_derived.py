@@ -19,7 +19,7 @@ def test_parameters_move_the_whole_mechanism():
     """ẋ at held coordinates with a length, a mass, a stiffness, a centre of mass changed and the loop closed again."""
     m = da.Mechanism("slider-crank", gravity=(0, -9.81, 0))
     length, mass, k, c = (m.add_parameter(*x) for x in (("length", 0.45), ("mass", 1.3), ("k", 80.0), ("c", 0.2)))
-    crank = m.add_body("crank", mass=1.0, com=(0.075, 0, 0), inertia=da.rod(1.0, 0.15))
+    crank = m.add_body("crank", mass=1.0, com=(0.075, 0, 0), inertia=da.rod_inertia(1.0, 0.15))
     rod = m.add_body("rod", mass=mass, com=(c, 0, 0), inertia=(0, 0.02, 0.02))
     slider = m.add_body("slider", mass=0.8)
     m.add_joint("A", da.Revolute("z"), m.ground, crank)

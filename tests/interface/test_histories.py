@@ -241,7 +241,7 @@ def test_a_missing_library_names_its_extra(four_bar, library, monkeypatch):
 
 def test_inputs_of_drives_have_units_and_their_names_mean_their_forces():
     m = da.Mechanism("hoist", gravity=(0, -9.81, 0))
-    boom = m.add_body("boom", mass=2.0, com=(1.0, 0, 0), inertia=da.rod(2.0, 2.0))
+    boom = m.add_body("boom", mass=2.0, com=(1.0, 0, 0), inertia=da.rod_inertia(2.0, 2.0))
     pivot = m.add_joint("pivot", da.Revolute("z"), m.ground, boom)
     m.add_actuator("ram", m.ground.at(0.5, -0.8), boom.at(1.2))
     m.add_servo("servo", pivot, stiffness=10.0, damping=1.0, rate=True)

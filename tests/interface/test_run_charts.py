@@ -133,9 +133,9 @@ def test_functions_of_time_can_lead():
 def test_the_angle_of_a_cut_joint_turns_on_without_a_jump():
     """A four-bar whose crank bearing is the cut joint: its angle leads through π and on, several times around."""
     m = da.Mechanism("cut crank", gravity=(0, 0, 0))
-    crank = m.add_body("crank", mass=1.0, com=(0.1, 0, 0), inertia=da.rod(1.0, 0.2))
-    coupler = m.add_body("coupler", mass=1.5, com=(0.3, 0, 0), inertia=da.rod(1.5, 0.6))
-    rocker = m.add_body("rocker", mass=1.2, com=(0.2, 0, 0), inertia=da.rod(1.2, 0.4))
+    crank = m.add_body("crank", mass=1.0, com=(0.1, 0, 0), inertia=da.rod_inertia(1.0, 0.2))
+    coupler = m.add_body("coupler", mass=1.5, com=(0.3, 0, 0), inertia=da.rod_inertia(1.5, 0.6))
+    rocker = m.add_body("rocker", mass=1.2, com=(0.2, 0, 0), inertia=da.rod_inertia(1.2, 0.4))
     m.add_joint("D", da.Revolute("z"), m.ground.at(0.55, 0, 0), rocker)
     m.add_joint("C", da.Revolute("z"), rocker.at(0.4, 0, 0), coupler.at(0.6, 0, 0))
     m.add_joint("B", da.Revolute("z"), coupler, crank.at(0.2, 0, 0))

@@ -100,9 +100,9 @@ def test_names_of_a_sweep_that_do_not_exist_are_refused(system, first):
 def test_a_rod_that_spins_between_two_balls_is_named():
     """An RSSR linkage: its kinematics are determined, the forces of a led crank are not, for the coupler may spin."""
     m = da.Mechanism("RSSR", gravity=(0, 0, -9.81))
-    crank = m.add_body("crank", mass=1.0, com=(0.1, 0, 0), inertia=da.rod(1.0, 0.2))
+    crank = m.add_body("crank", mass=1.0, com=(0.1, 0, 0), inertia=da.rod_inertia(1.0, 0.2))
     coupler = m.add_body("coupler", mass=1.0, com=(0.3, 0, 0), inertia=(1e-3, 0.03, 0.03))
-    rocker = m.add_body("rocker", mass=1.0, com=(0.2, 0, 0), inertia=da.rod(1.0, 0.4))
+    rocker = m.add_body("rocker", mass=1.0, com=(0.2, 0, 0), inertia=da.rod_inertia(1.0, 0.4))
     turned = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
     pivot = np.array([0.1, 0.5, 0.0])
     m.add_joint("A", da.Revolute("z"), m.ground, crank)

@@ -224,7 +224,9 @@ def test_plots_show_the_run(five_bar, tmp_path):
 def test_the_plotted_energy_error_is_that_of_the_balance_and_not_the_energy_lost():
     """A damped pendulum loses energy, and its balance has no error (C12)."""
     m = da.Mechanism("damped", gravity=(0, -9.81, 0))
-    m.add_joint("A", da.Revolute("z"), m.ground, m.add_body("rod", mass=1.0, com=(0.5, 0, 0), inertia=da.rod(1, 1)))
+    m.add_joint(
+        "A", da.Revolute("z"), m.ground, m.add_body("rod", mass=1.0, com=(0.5, 0, 0), inertia=da.rod_inertia(1, 1))
+    )
     m.add_joint_force("loss", "A", lambda s: -0.5 * s.rate("A"))
     run = da.simulate(m.compile(), {"A": 0.3}, 3.0)
     line = view.plot(run, panels=["evidence"]).axes[0].lines[0].get_ydata()

@@ -103,8 +103,8 @@ def orientation(frame: FrameGiven, components: str = "xyz", *, about: ArrayLike 
 
     frame: a Frame, a Body or the name of one. components: some of "x", "y", "z"; a planar mechanism turns about one,
     "z" for instance, and that row is its angle, whose errors go the shorter way round: references may make any number
-    of turns. about: (3, 3) rotation that counts as zero (default: the ground's axes), in whose axes the vector is written.
-    name: of the rows; default: the frame's. With several components turns are less than π from there.
+    of turns. about: (3, 3) rotation that counts as zero (default: the ground's axes), in whose axes the vector is
+    written. name: of the rows; default: the frame's. With several components turns are less than π from there.
 
     >>> from dalembert import control
     >>> (control.position("platform", "xy") + control.orientation("platform", "z")).names

@@ -181,7 +181,7 @@ class Machinery(Drivetrain):
 
         >>> import dalembert as da
         >>> m = da.Mechanism("Atwood", gravity=(0, -10.0, 0))
-        >>> wheel = m.add_body("wheel", mass=2.0, inertia=da.disc(2.0, 0.1))
+        >>> wheel = m.add_body("wheel", mass=2.0, inertia=da.disc_inertia(2.0, 0.1))
         >>> m.add_joint("turn", da.Revolute("z"), m.ground, wheel)
         >>> for n, mass, x in (("left", 3.0, -0.1), ("right", 1.0, 0.1)):
         ...     m.add_joint(n, da.Prismatic("y"), m.ground.at(x, -1.0), m.add_body(n, mass=mass))

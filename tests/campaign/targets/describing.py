@@ -19,12 +19,12 @@ JOINTS = {
     "dalembert.Universal": Target(da.Universal, {"first": "x", "second": "y"}),
 }
 SOLIDS = {
-    "dalembert.rod": Target(da.rod, {"mass": 1.0, "length": 1.0, "axis": "x"}),
-    "dalembert.box": Target(da.box, {"mass": 1.0, "sides": (1.0, 2.0, 3.0)}),
-    "dalembert.cylinder": Target(da.cylinder, {"mass": 1.0, "radius": 0.1, "length": 1.0, "axis": "z"}),
-    "dalembert.disc": Target(da.disc, {"mass": 1.0, "radius": 0.1, "axis": "z"}),
-    "dalembert.sphere": Target(da.sphere, {"mass": 1.0, "radius": 0.1}),
-    "dalembert.planar": Target(da.planar, {"moment": 0.1, "axis": "z"}),
+    "dalembert.rod_inertia": Target(da.rod_inertia, {"mass": 1.0, "length": 1.0, "axis": "x"}),
+    "dalembert.box_inertia": Target(da.box_inertia, {"mass": 1.0, "sides": (1.0, 2.0, 3.0)}),
+    "dalembert.cylinder_inertia": Target(da.cylinder_inertia, {"mass": 1.0, "radius": 0.1, "length": 1.0, "axis": "z"}),
+    "dalembert.disc_inertia": Target(da.disc_inertia, {"mass": 1.0, "radius": 0.1, "axis": "z"}),
+    "dalembert.sphere_inertia": Target(da.sphere_inertia, {"mass": 1.0, "radius": 0.1}),
+    "dalembert.planar_inertia": Target(da.planar_inertia, {"moment": 0.1, "axis": "z"}),
     "dalembert.Table": Target(da.Table, {"times": [0.0, 1.0, 2.0], "values": [0.0, 0.5, 0.0], "ends": "cyclic"}),
     "dalembert.Table.at": Target(lambda **a: da.Table([0, 1], [1, 2]).at(**a), {"t": 0.5}),
     "dalembert.Curve": Target(
