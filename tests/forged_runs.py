@@ -217,7 +217,7 @@ def examine(name, path, model):
     """Read a file, and take it up if it is a recording. Returns whether it was read."""
     system, x, options = model
     try:
-        run = da.load(path, system)
+        run = da.read_run(path, system)
     except da.DalembertError:
         return False
     finally:

@@ -122,7 +122,7 @@ if TYPE_CHECKING:
     from dalembert.sensitivity.sensitivities import sensitivities as sensitivities
     from dalembert.simulation.callbacks import expression as expression
     from dalembert.simulation.events import Event as Event
-    from dalembert.simulation.files.saving import load as load
+    from dalembert.simulation.files.saving import read_run as read_run
     from dalembert.simulation.hybrid.switch import Switch as Switch
     from dalembert.simulation.hybrid.switch import Switched as Switched
     from dalembert.simulation.momentum_maps import MomentumMaps as MomentumMaps
@@ -225,7 +225,7 @@ _HOMES = {
     "simulation.momentum_maps": "MomentumMaps",
     "simulation.singular.passages": "Passage",
     "simulation.hybrid.switch": "Switch Switched",
-    "simulation.files.saving": "load",
+    "simulation.files.saving": "read_run",
     "simulation.simulate": "simulate",
     "simulation.results.run": "Run",
     "simulation.stabilized": "StabilizedLinearization linearize_stabilized",

@@ -28,6 +28,7 @@ ATTRIBUTES: dict[str, dict[str, str]] = {
         **dict.fromkeys(("read_yaml", "load_model", "load_urdf", "from_urdf"), "da.read(path)"),
         **{solid: f"da.{solid}_inertia(...)" for solid in ("rod", "box", "cylinder", "disc", "sphere", "planar")},
         "point": "da.point_inertia()",
+        **dict.fromkeys(("load", "load_run", "open"), "da.read_run(path, system) for a run, da.read(path) for a model"),
         "animate": "da.view.animate(run, path)",
         "inverse_kinematics": "system.assemble(frames={frame: place})",
         "Spring": "m.add_spring(name, a, b, stiffness=...)",

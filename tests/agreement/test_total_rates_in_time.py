@@ -78,7 +78,7 @@ def test_a_recording_of_a_run_in_total_rates_is_taken_up(tmp_path):
     system = arm()
     x = system.state({"J1": 0.5}, v={"J2": 2.0})
     whole = da.simulate(system, x, 2.0, formulation="total_rates", record=tmp_path / "whole")
-    np.testing.assert_array_equal(da.load(tmp_path / "whole", system).v, whole.v)
+    np.testing.assert_array_equal(da.read_run(tmp_path / "whole", system).v, whole.v)
     part = da.simulate(system, x, 2.0, formulation="total_rates", record=tmp_path / "part", max_steps=whole.steps // 2)
     assert part.t[-1] < 2.0
     rest = da.simulate(

@@ -201,4 +201,4 @@ def test_a_closed_chain_is_brought_to_rest_beside_events_and_a_recording(tmp_pat
     assert falls(energy)
     assert energy[-1] < 1e-8 * energy[0]
     assert run.residuals.max() < 1e-9
-    assert np.array_equal(da.load(tmp_path / "run.da", system).q, run.q)
+    assert np.array_equal(da.read_run(tmp_path / "run.da", system).q, run.q)

@@ -84,7 +84,7 @@ def test_a_run_taken_up_again_is_the_run_that_was_never_cut(case, tmp_path, monk
         os.truncate(path, os.path.getsize(path) - 10)
     again = da.simulate(system, x, t, record=path, resume=True, **options)
     assert_same(again, whole)
-    loaded = da.load(path, system)
+    loaded = da.read_run(path, system)
     assert_same(loaded, whole)
     assert loaded.success
 
@@ -119,7 +119,7 @@ def test_a_killed_process_leaves_a_run_that_goes_on_bit_for_bit(tmp_path):
     """
     assert subprocess.run([sys.executable, "-c", textwrap.dedent(code)]).returncode == 9
     system = zoo.cart_pole().compile()
-    left = da.load(tmp_path / "run.arrow", system)
+    left = da.read_run(tmp_path / "run.arrow", system)
     assert left.status.name == "INTERRUPTED"
     assert left.message == f"the recording ends at t = {left.t[-1]:.6g} s: it was cut off there"
     assert 5.0 < left.t[-1] < 15.1
@@ -145,7 +145,7 @@ def test_a_run_that_a_terminal_event_ended_stays_ended(tmp_path):
     assert whole.status.name == "EVENT"
     again = da.simulate(system, x, 2.0, record=tmp_path / "a", resume=True, **options)
     assert_same(again, whole)
-    assert_same(da.load(tmp_path / "a", system), whole)
+    assert_same(da.read_run(tmp_path / "a", system), whole)
 
 
 def test_what_differs_from_the_recording_is_named(tmp_path):
@@ -171,7 +171,7 @@ def test_saved_runs_come_back_with_their_evidence(tmp_path):
     events = {"flat": lambda t, s: np.sin(s["A"])}
     run = da.simulate(system, x, 1.0, u={"left": 1.0}, events=events)
     run.save(tmp_path / "a")
-    again = da.load(tmp_path / "a", system)
+    again = da.read_run(tmp_path / "a", system)
     assert_same(again, run)
     np.testing.assert_array_equal(again.energy_error, run.energy_error)
     np.testing.assert_array_equal(again.multipliers, run.multipliers)

@@ -65,7 +65,7 @@ def test_charts_of_a_run_survive_files_and_processes(four_bar, tmp_path):
     for coordinates in (["D"], "tangent"):
         run = da.simulate(system, x, 0.6, coordinates=coordinates)
         run.save(tmp_path / "run.arrow")
-        for again in (da.load(tmp_path / "run.arrow", system), pickle.loads(pickle.dumps(run))):
+        for again in (da.read_run(tmp_path / "run.arrow", system), pickle.loads(pickle.dumps(run))):
             assert [(t, c.names, c.kind) for t, c in again.charts] == [(t, c.names, c.kind) for t, c in run.charts]
             np.testing.assert_array_equal(again.y, run.y)
     own = da.simulate(system, x, 0.1, coordinates=da.Chart(lambda q, y: q[0] - y**3, [0.8]))
@@ -90,7 +90,7 @@ def test_condition_and_indicator_are_in_the_metric_asked_for(metric, tmp_path):
     x = system.assemble({"A": 0.6, "B": 1.5}, v={"A": 0.7, "B": -0.4}, guess=zoo.five_bar_start()[0])
     run = da.simulate(system, x, 0.2, formulation="nullspace", options={"metric": metric}, method="rk4", step=0.01)
     run.save(tmp_path / "run.arrow")
-    for one in (run, da.load(tmp_path / "run.arrow", system)):
+    for one in (run, da.read_run(tmp_path / "run.arrow", system)):
         for k in range(len(run.t)):
             at = run.state(k)
             W = {"mass": system.mass_matrix(at), "euclidean": np.eye(4)}.get(metric if isinstance(metric, str) else "")

@@ -187,7 +187,7 @@ def test_contacts_stops_and_friction_that_differ_are_another_study_and_another_r
         da.ensemble(second, {"z": [5.1]}, 0.3, store=tmp_path / "runs")
     da.simulate(first, {"z": 5.1}, 0.3, record=tmp_path / "a")
     with pytest.raises(da.FileError, match=r"another description: (contact floor|joint z)\.\S+ was .* and is "):
-        da.load(tmp_path / "a", second)
+        da.read_run(tmp_path / "a", second)
     with pytest.raises(da.FileError, match="another description"):
         da.simulate(second, {"z": 5.1}, 0.3, record=tmp_path / "a", resume=True)
 
@@ -198,7 +198,7 @@ def test_what_a_body_looks_like_and_new_marks_are_the_same_run(tmp_path):
     m.bodies["ball"].add_shape("sphere", 0.1)
     m.add_frame("mark", m.bodies["ball"].at(0, 0, 0.1))
     m.add_state("high", q={"z": 7.0})
-    assert da.load(tmp_path / "a", m.compile()).success
+    assert da.read_run(tmp_path / "a", m.compile()).success
 
 
 def test_lengths_that_differ_by_rounding_are_the_same_system():

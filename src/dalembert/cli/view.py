@@ -65,14 +65,14 @@ def view(
 
 
 def _studio(study: Study, time: float, inputs: Any, run_file: str | None, port: int, opened: bool) -> int:
-    from dalembert.simulation.files.saving import load
+    from dalembert.simulation.files.saving import read_run
     from dalembert.studio import studio
     from dalembert.studio.script import quoted
 
     u = study.inputs(inputs)
     if not isinstance(u, dict):
         raise ArgumentError("an input is an expression, and those of the studio are numbers; name a file with -o.")
-    run = None if run_file is None else load(run_file, study.system)
+    run = None if run_file is None else read_run(run_file, study.system)
     source = (
         f"system = da.zoo.{study.model}().compile()"
         if not study.is_file
@@ -104,11 +104,11 @@ def _animation(
     study: Study, path: Path, time: float, inputs: Any, run_file: str | None, traces: tuple[str, ...]
 ) -> Answer:
     from dalembert.cli.simulate import answer
-    from dalembert.simulation.files.saving import load
+    from dalembert.simulation.files.saving import read_run
     from dalembert.simulation.simulate import simulate
 
     if run_file is not None:
-        run = load(run_file, study.system)
+        run = read_run(run_file, study.system)
         run.animate(path, traces=traces)
         return Answer(str(path))
     run = simulate(study.system, study.x, time, u=study.inputs(inputs))

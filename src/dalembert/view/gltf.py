@@ -42,7 +42,7 @@ def export_gltf(
 ) -> Path:
     """Write the motion of a run to a binary glTF file with animation, and return its path.
 
-    run: what da.simulate or da.load returns, or a sweep of kinematics. path: ends in .glb. fps: pictures for each
+    run: what da.simulate or da.read_run returns, or a sweep of kinematics. path: ends in .glb. fps: pictures for each
     second of the run, at most 6000 in all; between them viewers go in straight lines and turn evenly. Lengths are
     metres. meshes: the folder of the model's mesh files, as in `scene`.
 

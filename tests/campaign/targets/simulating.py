@@ -119,7 +119,7 @@ SIMULATING = {
     "dalembert.Run.driving_force": Target(lambda **a: led_run().driving_force(**a), {"name": "lead"}),
     "dalembert.Run.power": Target(on_run("power"), {"name": "torque", "kind": "input"}),
     "dalembert.Run.save": Target(on_run("save"), {"path": lambda: folder() / "run.dal"}),
-    "dalembert.load": Target(da.load, {"path": saved, "system": lambda: four_bar()[0]}),
+    "dalembert.read_run": Target(da.read_run, {"path": saved, "system": lambda: four_bar()[0]}),
     "dalembert.read_urdf": Target(
         da.read_urdf,
         {"path": '<robot name="r"><link name="a"/></robot>', "strict": False, "base": "free", "merge_fixed": True,

@@ -142,7 +142,7 @@ def check_end(t: float, end: float) -> None:
     if t > end:
         raise ArgumentError(
             f"the recording goes to t = {t:.9g} s already, and the end that is asked for is {end:.9g} s; needed: a "
-            "later one. Read it with da.load."
+            "later one. Read it with da.read_run."
         )
 
 

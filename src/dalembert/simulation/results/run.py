@@ -203,7 +203,7 @@ class Run(Histories):
         return summary(self)
 
     def save(self, path: Any) -> None:
-        """Write the run into one file (extra `files`); `da.load(path, system)` reads it. See docs/files.md."""
+        """Write the run into one file (extra `files`); `da.read_run(path, system)` reads it. See docs/files.md."""
         from dalembert.simulation.files.saving import save
 
         save(self, path)
