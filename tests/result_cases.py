@@ -93,7 +93,7 @@ def optimal():
 
 def forces():
     system, _ = four_bar()
-    return control.inverse_dynamics_along(system, sweep(), np.linspace(0, 0.3, 7), actuated=["A"])
+    return control.actuator_forces_along(system, sweep(), np.linspace(0, 0.3, 7), actuated=["A"])
 
 
 def sensitivities():

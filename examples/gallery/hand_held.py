@@ -19,7 +19,7 @@ TICK, MOST, FRICTION, CONE = 0.002, 60.0, 0.9, 0.5  # s, N
 def regulator(system: da.System, x: da.State, digits: list[str]) -> tuple[np.ndarray, da.Regulator]:
     """Tensions that hold the ball of the hand with tips fixed to it, and the regulator about them."""
     cones = [control.Cone(f"{d} contact.z", [f"{d} contact.x", f"{d} contact.y"], CONE) for d in digits]
-    rest = control.inverse_dynamics(system, x, limits=dict.fromkeys(system.u_names, (0.5, MOST)), cones=cones)
+    rest = control.actuator_forces(system, x, limits=dict.fromkeys(system.u_names, (0.5, MOST)), cones=cones)
     model = da.linearize(system, x, u=rest.u).discretize(TICK)
     half, each = len(model.state_names) // 2, ((1e4, 1e7), (1.0, 1e2))  # of positions and rates, those of the ball last
     weights = {name: each[k >= half][".v" in name] for k, name in enumerate(model.state_names)}

@@ -13,7 +13,7 @@ from functools import wraps
 from typing import Any, TypeVar
 
 _JOINT = "m.add_joint(name, da.{}, a, b)"
-#: class, or "dalembert": {what is tried: what it is here}
+#: class, "dalembert" or "control": {what is tried: what it is here}
 ATTRIBUTES: dict[str, dict[str, str]] = {
     "dalembert": {
         **dict.fromkeys(("Hinge", "Pin", "RevoluteJoint"), "da.Revolute(axis)"),
@@ -34,6 +34,16 @@ ATTRIBUTES: dict[str, dict[str, str]] = {
         "Spring": "m.add_spring(name, a, b, stiffness=...)",
         "Force": "m.add_wrench(name, frame, force=...)",
         "Parameter": "m.add_parameter(name, value)",
+    },
+    "control": {
+        "inverse_dynamics": "control.actuator_forces(system, state, vdot)",
+        "inverse_dynamics_along": "control.actuator_forces_along(system, motion)",
+        "InverseDynamics": "control.ActuatorForces",
+        "ForcesAlong": "control.ActuatorForcesAlong",
+        **dict.fromkeys(("LQR", "lqr"), "da.lqr(model, Q, R)"),
+        **dict.fromkeys(("kalman", "LQE"), "da.kalman(model, Q, R)"),
+        **dict.fromkeys(("MPC", "mpc"), "control.PredictiveControl(model, horizon)"),
+        **dict.fromkeys(("PID", "PD"), "control.PDControl(system, task, reference, gains=...)"),
     },
     "Mechanism": {
         **dict.fromkeys(("add_force", "add_load", "add_torque", "add_moment", "apply_force"),
@@ -174,7 +184,7 @@ class MissingAttribute(AttributeError):
         self.owner, self.tried, self._known = owner, name, known
 
     def __str__(self) -> str:
-        of = f"module '{self.owner}'" if self.owner == "dalembert" else f"'{self.owner}' object"
+        of = f"module '{self.owner}'" if self.owner.islower() else f"'{self.owner}' object"
         return f"{of} has no attribute '{self.tried}'{meant(self.tried, ATTRIBUTES.get(self.owner, {}), self._known())}"
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -40,7 +40,7 @@ def test_inputs_that_hold_cables_are_the_smallest_within_their_own_limits():
     weight = system.gravity_vector(x)
     exact = smallest(system, x, weight, [(None, 0)] * 4)
     np.testing.assert_allclose(da.equilibrium(system, x, solve_for="u").u, exact, atol=1e-6)
-    np.testing.assert_allclose(control.inverse_dynamics(system, x, {}).u, exact, atol=1e-6)
+    np.testing.assert_allclose(control.actuator_forces(system, x, {}).u, exact, atol=1e-6)
     side = da.static_forces(system, x, [{}, {"plate": (30.0, 0, 0)}])
     np.testing.assert_allclose(side.u[0], exact, atol=1e-6)
     pulled = weight - system.jacobian(x, "plate", axes="world").T @ [0, 0, 0, 30.0, 0, 0]

@@ -107,7 +107,7 @@ def test_measures_are_the_wrench_of_the_loop_along_any_axis(axes):
         "along": control.force_along("grip", axis, frame=axes),
         "turn": control.force_along("grip", "z", kind="moment"),
     }
-    found = control.inverse_dynamics(system, x, {"L1": 1.0}, measures=measures)
+    found = control.actuator_forces(system, x, {"L1": 1.0}, measures=measures)
     wrench = system.constraint_forces(x, u=found.u).loops["grip"]
     b = next(c for c in system.description.constraints if c.name == "grip").b
     R = x.rotation(b)
@@ -213,7 +213,7 @@ def test_epsilon_ignores_the_constraint_next_to_a_singular_position(epsilon, ign
     P = system.subspaces(x, metric="euclidean", epsilon=epsilon).P
     exact = np.eye(2) if ignored else np.array([[0.2, -0.4], [-0.4, 0.8]])
     np.testing.assert_allclose(P, exact, atol=1e-12)
-    found = control.inverse_dynamics(system, x, {"q1": 2.0}, epsilon=epsilon)
+    found = control.actuator_forces(system, x, {"q1": 2.0}, epsilon=epsilon)
     assert found.mobility == (2 if ignored else 1)
     law = control.motion_control(system, control.coordinates("q1"), [1.0], epsilon=epsilon)
     assert law.explain(0.0, x).mobility == found.mobility

@@ -154,7 +154,7 @@ def test_a_path_at_constant_velocity_has_its_times():
     line = [(1.2, y, 0.0) for y in (0.1, 0.2, 0.5)]
     path = arm.sweep(frames={"tool": line}, state=x, speed={"tool": (0, 0.5, 0)})
     np.testing.assert_allclose(path.t, [0.0, 0.2, 0.8], atol=1e-12)
-    forces = da.control.inverse_dynamics_along(arm, path)
+    forces = da.control.actuator_forces_along(arm, path)
     np.testing.assert_allclose(forces.t, path.t)
     aside = arm.sweep(frames={"tool": line}, state=x, speed={"tool": (0.1, 0.5, 0)})  # leads elsewhere: no times
     assert not aside.t.any()

@@ -209,5 +209,5 @@ def test_the_force_of_a_coordinate_is_found_though_an_input_has_its_name():
     m.add_motor("push", "x")
     rise = m.compile().sweep({"x": [0.0, 0.1]}, held=None)
     np.testing.assert_allclose(rise.driving_force("x"), 2.0 * 9.81, rtol=1e-12)
-    with pytest.raises(da.ArgumentError, match=r"'push' is an input.*inverse_dynamics_along"):
+    with pytest.raises(da.ArgumentError, match=r"'push' is an input.*actuator_forces_along"):
         rise.driving_force("push")

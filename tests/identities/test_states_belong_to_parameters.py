@@ -133,10 +133,10 @@ OTHERS = {
     "environment": lambda s, x: stepped(
         da.environment(s, x, period=0.01, actions={"torque": (-1.0, 1.0)}, reward=lambda t, s, u: s["A"])
     ),
-    "control.inverse_dynamics": lambda s, x: control.inverse_dynamics(s, x, {"A": 1.0}).u,
-    "inverse_dynamics_along": lambda s, x: control.inverse_dynamics_along(s, da.simulate(s, x, 0.1)).u[0],
-    "inverse_dynamics_along a sweep": lambda s, x: (
-        control.inverse_dynamics_along(s, s.sweep({"A": [0.7, 0.9]}, x, speed=1.0), [0.0, 0.2]).u
+    "control.actuator_forces": lambda s, x: control.actuator_forces(s, x, {"A": 1.0}).u,
+    "actuator_forces_along": lambda s, x: control.actuator_forces_along(s, da.simulate(s, x, 0.1)).u[0],
+    "actuator_forces_along a sweep": lambda s, x: (
+        control.actuator_forces_along(s, s.sweep({"A": [0.7, 0.9]}, x, speed=1.0), [0.0, 0.2]).u
     ),
     "straight_motion": lambda s, x: control.straight_motion(s, x, {"A": 1.0}, 0.5, 4).u,
     "state of a plan": lambda s, x: s.energy(control.straight_motion(s, x, {"A": 1.0}, 0.5, 4).state(2)),

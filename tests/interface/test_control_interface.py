@@ -252,7 +252,7 @@ def test_delay_in_the_loop_is_felt_by_a_fast_law_and_not_by_a_slow_one():
     """A loop with poles at −ω and a delay of 20 ms: harmless for ω = 4/s, unstable for ω = 60/s."""
     system = zoo.five_bar().compile()
     x = system.state(*zoo.five_bar_start(-1.0))
-    hold = control.inverse_dynamics(system, x).u  # stands still until the first answer comes
+    hold = control.actuator_forces(system, x).u  # stands still until the first answer comes
     goal = {"A": x["A"] + 0.01, "B": x["B"]}
     ends = []
     for rate in (4.0, 60.0):

@@ -84,15 +84,15 @@ def test_inverse_dynamics_keeps_no_memory_of_earlier_calls_or_of_other_threads()
     rng = np.random.default_rng(3)
     states = [START.replace(v=rng.normal(size=SYSTEM.nv)) for _ in range(16)]
     calls = [
-        {"acceleration": {"L1": 1.0, "L2": -2.0}},
-        {"acceleration": rng.normal(size=SYSTEM.nv), "active": {"grip": False}},
+        {"vdot": {"L1": 1.0, "L2": -2.0}},
+        {"vdot": rng.normal(size=SYSTEM.nv), "active": {"grip": False}},
         {"acceleration": None, "tolerance": 1e-6},
         {"acceleration": {"L1": 0.3}, "metric": "mass"},
         {"acceleration": rng.normal(size=SYSTEM.nv)},
     ]
 
     def answers(system, k):
-        return np.concatenate([numbers(control.inverse_dynamics(system, states[k], **c)) for c in calls])
+        return np.concatenate([numbers(control.actuator_forces(system, states[k], **c)) for c in calls])
 
     alone = [answers(zoo.two_arms().compile(), k) for k in range(2)]
     alone += [answers(SYSTEM, k) for k in range(2, 16)]
@@ -260,9 +260,9 @@ def test_force_feedback_knows_which_constraints_are_switched_off():
 def test_inverse_dynamics_and_equal_tasks_build_their_kernel_once():
     system = zoo.two_arms().compile()
     x = system.state(START.q)
-    control.inverse_dynamics(system, x, {"L1": 1.0})
+    control.actuator_forces(system, x, {"L1": 1.0})
     known = len(system._kernels)
-    control.inverse_dynamics(system, x, {"L2": 1.0}, limits=50.0)
+    control.actuator_forces(system, x, {"L2": 1.0}, limits=50.0)
     assert len(system._kernels) == known
     one = control.motion_control(system, control.coordinates("L1") + control.position("object", "xy"), [0.5, 0.0, 0.5])
     two = control.motion_control(system, control.coordinates("L1") + control.position("object", "xy"), [0.4, 0.1, 0.6])
@@ -305,9 +305,9 @@ def test_numbers_that_make_no_sense_are_refused_at_the_door(options, message):
         lambda: control.quintic([0.0], [1.0], "long"),
         lambda: control.trapezoid([0.0], [1.0], speed=-1.0, acceleration=1.0),
         lambda: control.constant(float("nan")),
-        lambda: control.inverse_dynamics(SYSTEM, START, np.full(SYSTEM.nv, np.nan)),
-        lambda: control.inverse_dynamics(SYSTEM, START, {"L1": float("nan")}),
-        lambda: control.inverse_dynamics(SYSTEM, START, np.zeros(2)),
+        lambda: control.actuator_forces(SYSTEM, START, np.full(SYSTEM.nv, np.nan)),
+        lambda: control.actuator_forces(SYSTEM, START, {"L1": float("nan")}),
+        lambda: control.actuator_forces(SYSTEM, START, np.zeros(2)),
         lambda: control.PoseRegulation(zoo.chain(2).compile(), "link 1", [0.0, float("nan"), 0.0]),
     ],
 )

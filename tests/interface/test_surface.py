@@ -213,7 +213,7 @@ OPEN = {
             "LinearTrajectory.animate": "linear_trajectory", "Equilibrium.animate": "equilibrium",
             "StaticForces.animate": "static_forces", "Fit.animate": "fit", "Design.animate": "design",
             "control.MotionPlan.animate": "plan", "control.OptimalMotion.animate": "optimal",
-            "control.ForcesAlong.animate": "forces", "Study.animate": "study",
+            "control.ActuatorForcesAlong.animate": "forces", "Study.animate": "study",
         }.items()
     },
 }  # fmt: skip

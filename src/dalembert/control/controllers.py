@@ -55,7 +55,7 @@ def motion_control(system: System, task: Task, reference: ReferenceGiven, **opti
         weights           {row: w}: errors of rows that cannot all be met count as Σ(w e)²; default: 1 over a length of
                           the mechanism for metres, 1 for radians
         actuated          inputs to use; default: all
-        metric, limits    of forces, as in `inverse_dynamics`
+        metric, limits    of forces, as in `actuator_forces`
         reactions, cones, measures    bounds, friction cones and combinations of multipliers, as there
         positions         {coordinate: (lower, upper)} that the motion keeps, or True for the limits of the joints
         speeds, accelerations    {velocity: bound or (lower, upper)}, or one bound for all

@@ -122,7 +122,7 @@ def straight_motion(
 ) -> MotionPlan:
     """The plain motion to compare with: goal coordinates in straight lines with quintic timing, the smallest inputs.
 
-    The loops are closed at every knot; the inputs are those of `inverse_dynamics`. duration: s. intervals: between
+    The loops are closed at every knot; the inputs are those of `actuator_forces`. duration: s. intervals: between
     knots. system, start, goal, limits, scales, p: as in `plan_motion`.
     """
     check_system(system)

@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 from dalembert.checks import choice, function, keywords, mapping, number, vector
 from dalembert.control.allocator import Allocator
 from dalembert.control.bounds import Cone, MotionBounds
-from dalembert.control.evidence import InverseDynamics, Verdict, explain
+from dalembert.control.evidence import ActuatorForces, Verdict, explain
 from dalembert.control.governor import Governor, Node
 from dalembert.control.measures import Measure
 from dalembert.control.native.workspace import FREE, TASK, Allocation, Controller
@@ -263,7 +263,7 @@ class ProjectedControl:
         bound.slices = {"q": slice(nq), "v": slice(nq, n), "t": slice(n, n + 1)}
         return bound
 
-    def explain(self, t: float, state: State) -> InverseDynamics:
+    def explain(self, t: float, state: State) -> ActuatorForces:
         """The forces at the time t (s) and a state, with their cost and the motions and forces that they miss."""
         t, state = number(t, "t"), self.plant.measured(state)
         a = self.allocator.take()

@@ -73,8 +73,8 @@ def simulate(
     "auto" they are tolerance, floor and damping of the steps through singular positions. For trees
     "total_rates" or "total_rates_xi" integrates the diagonal equations of motion.
     on_singularity: "continue", "warn" or "stop" where the constraints become dependent.
-    record: a file to which the run is written as it goes, readable by `da.read_run` after a crash too. With resume=True a
-    recording that was cut off is taken up where it ends, bit for bit as if it had not been.
+    record: a file to which the run is written as it goes, which `da.read_run` reads after a crash too. With resume=True
+    a recording that was cut off is taken up where it ends, bit for bit as if it had not been.
 
     Trouble returns what was computed, with `status`, `message` and `error`; Ctrl-C too.
 

@@ -155,28 +155,28 @@ CONTROLLING = {
     "dalembert.control.pose": Target(
         lambda **a: _used(control.pose(**a)), {"frame": "coupler", "about": np.eye(3), "name": "tip"}
     ),
-    "dalembert.control.inverse_dynamics": Target(
-        control.inverse_dynamics,
+    "dalembert.control.actuator_forces": Target(
+        control.actuator_forces,
         {
-            **FOUR_BAR, "acceleration": {"A": 1.0}, "reactions": {"C.x": 100.0}, "active": {"C": True},
+            **FOUR_BAR, "vdot": {"A": 1.0}, "reactions": {"C.x": 100.0}, "active": {"C": True},
             "limits": 50.0, **COMMON,
         },
     ),
-    "dalembert.control.inverse_dynamics_along": Target(
-        control.inverse_dynamics_along,
+    "dalembert.control.actuator_forces_along": Target(
+        control.actuator_forces_along,
         {
             "system": lambda: four_bar()[0], "motion": {"A": np.linspace(0.6, 0.9, 8)}, "times": np.linspace(0, 1, 8),
             "state": lambda: four_bar()[1], "actuated": ["torque"], "metric": "euclidean", "limits": 500.0,
             "cyclic": False, "p": {}, "tolerance": 1e-9,
         },
     ),
-    "dalembert.control.inverse_dynamics_along (run)": Target(
-        control.inverse_dynamics_along, {"system": lambda: four_bar()[0], "motion": run}
+    "dalembert.control.actuator_forces_along (run)": Target(
+        control.actuator_forces_along, {"system": lambda: four_bar()[0], "motion": run}
     ),
-    "dalembert.control.ForcesAlong.state": Target(lambda **a: forced().state(**a), {"k": 0}),
-    "dalembert.control.ForcesAlong.__call__": Target(lambda **a: forced()(**a), {"t": 0.05, "state": None}),
-    "dalembert.control.inverse_dynamics (array)": Target(
-        control.inverse_dynamics, {**FOUR_BAR, "acceleration": np.ones(3), "metric": np.ones(3)}
+    "dalembert.control.ActuatorForcesAlong.state": Target(lambda **a: forced().state(**a), {"k": 0}),
+    "dalembert.control.ActuatorForcesAlong.__call__": Target(lambda **a: forced()(**a), {"t": 0.05, "state": None}),
+    "dalembert.control.actuator_forces (array)": Target(
+        control.actuator_forces, {**FOUR_BAR, "vdot": np.ones(3), "metric": np.ones(3)}
     ),
     "dalembert.control.motion_control": Target(control.motion_control, {**MOVING, **MOTION}),
     "dalembert.control.motion_control (options)": Target(
@@ -212,11 +212,11 @@ CONTROLLING = {
     "dalembert.Estimator": Target(da.Estimator, {"L": np.eye(2), "covariance": np.eye(2), "model": discrete}),
     "dalembert.control.combination": Target(control.combination, {"rows": {"C.x": 1.0}}),
     "dalembert.control.force_along": Target(
-        lambda **a: control.inverse_dynamics(*four_bar(), measures={"f": control.force_along(**a)}),
+        lambda **a: control.actuator_forces(*four_bar(), measures={"f": control.force_along(**a)}),
         {"loop": "C", "axis": "x", "frame": "ground", "kind": "force"},
     ),
     "dalembert.control.Measure": Target(
-        lambda **a: control.inverse_dynamics(*four_bar(), measures={"f": control.Measure(**a)}),
+        lambda **a: control.actuator_forces(*four_bar(), measures={"f": control.Measure(**a)}),
         {"rows": (("C.x", 1.0),), "wrenches": ()},
     ),
     "dalembert.control.Measure.__mul__": Target(

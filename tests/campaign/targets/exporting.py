@@ -59,7 +59,7 @@ EXPORTING = {
     "dalembert.Ensemble.to_xarray": Target(lambda: many_runs().to_xarray(), {}),
     "dalembert.Workspace.to_xarray": Target(lambda: mapped().to_xarray(), {}),
     "dalembert.StaticForces.to_pandas": Target(lambda: held().to_pandas(), {}),
-    "dalembert.control.ForcesAlong.to_pandas": Target(lambda: forced().to_pandas(), {}),
+    "dalembert.control.ActuatorForcesAlong.to_pandas": Target(lambda: forced().to_pandas(), {}),
     **{f"dalembert.LinearModel.{name}": Target(lambda name=name: getattr(model(), name)(), {})
        for name in ("to_control", "to_scipy", "table")},
     "dalembert.ensemble, stored": Target(

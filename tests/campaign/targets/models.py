@@ -182,8 +182,8 @@ def mapped() -> da.Workspace:
 
 
 @cache
-def forced() -> control.ForcesAlong:
-    return control.inverse_dynamics_along(four_bar()[0], run())
+def forced() -> control.ActuatorForcesAlong:
+    return control.actuator_forces_along(four_bar()[0], run())
 
 
 def on_model(method: str) -> Callable[..., Any]:

@@ -122,11 +122,11 @@ class Model:
             t, self._position(q), self._checked(v, "v", self.nv), self._inputs(u), self._parameters(p),
         )  # fmt: skip
 
-    def inverse_dynamics(self, q: Any, v: Any, a: Any, u: Any = None, p: Any = None, *, t: Any = 0.0) -> Any:
-        """(…, nv) τ with M a + h = τ + Q: of the tree, without the constraints; Q are the described forces."""
+    def inverse_dynamics(self, q: Any, v: Any, vdot: Any, u: Any = None, p: Any = None, *, t: Any = 0.0) -> Any:
+        """(…, nv) τ with M v̇ + h = τ + Q: of the tree, without the constraints; Q are the described forces."""
         return self._straight(
             ("inverse_dynamics",), functions.inverse_dynamics, ("q", "v", "a", "u", "p"), t, self._position(q),
-            self._checked(v, "v", self.nv), self._checked(a, "a", self.nv), self._inputs(u), self._parameters(p),
+            self._checked(v, "v", self.nv), self._checked(vdot, "vdot", self.nv), self._inputs(u), self._parameters(p),
         )  # fmt: skip
 
     def project(self, q: Any, v: Any = None, p: Any = None, *, t: Any = 0.0) -> tuple[Any, Any]:
