@@ -89,7 +89,7 @@ def test_limits_of_joints_inputs_and_path_are_kept_where_the_plain_motion_breaks
     fast = 0.9 * np.abs(free.v[:, 0]).max()
     strong = 0.97 * np.abs(free.u).max()
     plan = control.plan_motion(
-        system, x, goal, 1.0, intervals=16, path=[(height, -np.inf, top)], speeds={"A": fast}, limits=strong
+        system, x, goal, 1.0, intervals=16, bounds=[(height, -np.inf, top)], speeds={"A": fast}, limits=strong
     )
     assert plan.success
     path = plan.reference(*"ABCD")

@@ -55,12 +55,13 @@ def test_a_hint_names_what_exists_for_a_word_that_does_not(owner, word, objects)
 
 @pytest.mark.parametrize("function", KEYWORDS)
 def test_keywords_that_people_try_lead_to_those_that_exist(function, objects):
-    f = getattr(da.Mechanism, function, None) or getattr(da, function)
+    owner = next((c for c in ("Mechanism", "System") if hasattr(getattr(da, c), function)), None)
+    f = getattr(getattr(da, owner), function) if owner else getattr(da, function)
     known = inspect.signature(f).parameters
     for word, hint in KEYWORDS[function].items():
         assert word not in known
         assert any(re.search(rf"\b{name}\b", hint) for name in known), f"{hint} names no keyword of {function}"
-        of = getattr(objects["Mechanism"], function, f)
+        of = getattr(objects[owner], function) if owner else f
         with pytest.raises(TypeError, match=rf"{function}\(\) has no keyword '{word}'; here it is "):
             of(**{word: 1})
 

@@ -17,6 +17,7 @@ from dalembert.ensembles.starts import Starts, States, belonging_to
 from dalembert.ensembles.sweeps import Sweeps
 from dalembert.ensembles.variation import Variation
 from dalembert.errors import ArgumentError, DalembertError, unknown
+from dalembert.hints import explained
 from dalembert.linearization.many import resolved_rows, rows_of
 from dalembert.protocols import check_system
 from dalembert.system.state import State
@@ -84,6 +85,7 @@ def inverse_dynamics_many(system: System, states: Any, vdot: Any, *, u: Any = No
     return np.asarray(kernel.batch(*(given[name] for name in kernel.names_in))).reshape(n, system.nv)
 
 
+@explained
 def sweep_many(
     system: System,
     along: Mapping[str, Any],

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from dalembert import checks
 from dalembert.analysis.mobility import independent_rows
 from dalembert.errors import ArgumentError
+from dalembert.hints import explained
 from dalembert.lazy import cached_property
 from dalembert.linearization.linearize import check_closed, singular, slopes
 from dalembert.linearization.model import LinearModel, check_model
@@ -228,6 +229,7 @@ def _by_parameters(s: Trace) -> tuple[Any, ...]:
 # --- second derivatives ---------------------------------------------------------------------------------------------
 
 
+@explained
 def second_derivatives(
     system: System,
     state: StateGiven,

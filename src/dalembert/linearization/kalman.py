@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dalembert.errors import ArgumentError
+from dalembert.hints import explained
 from dalembert.linearization.law_files import write_law
 from dalembert.linearization.lqr import Weights, positive_definite, weight_matrix
 from dalembert.linearization.model import LinearModel, check_model
@@ -53,6 +54,7 @@ class Estimator:
         return np.linalg.eigvals((np.eye(len(m.A)) - self.L @ m.C) @ m.A)
 
 
+@explained
 def kalman(model: LinearModel, Q: Weights = None, R: Weights = None) -> Estimator:
     """The steady Kalman filter of a model with a step.
 

@@ -20,6 +20,7 @@ from dalembert.analysis.at_states import AtStates, StateRows, state_rows
 from dalembert.analysis.by_name import joints_and_loops, row_columns
 from dalembert.analysis.motion_columns import columns, input_units, joined, multiplier_units, position_units
 from dalembert.errors import ArgumentError, unknown
+from dalembert.hints import explained
 from dalembert.protocols import Inputs, Parameters, StateGiven, check_system
 from dalembert.statics.balance import Balance, not_acting, unseen
 from dalembert.statics.limits import Bounds, least_change
@@ -130,6 +131,7 @@ class StaticForces(AtStates):
         return Columns(system.name, "row", np.arange(rows), every, at_units | units)
 
 
+@explained
 def static_forces(
     system: System,
     state: StateGiven | Sequence[StateGiven],

@@ -9,6 +9,7 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.errors import ArgumentError, AssemblyError
+from dalembert.hints import explained
 from dalembert.protocols import Inputs, StateGiven, check_system
 from dalembert.sensitivity.residuals import Residuals
 from dalembert.sensitivity.result import Sensitivities
@@ -22,6 +23,7 @@ from dalembert.system.state import State
 from dalembert.system.system import System
 
 
+@explained
 def fit(
     system: System,
     data: Any,

@@ -9,6 +9,7 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.errors import ArgumentError, AssemblyError, unknown
+from dalembert.hints import explained
 from dalembert.protocols import StateGiven, check_system
 from dalembert.sensitivity.quantities import quantities
 from dalembert.sensitivity.residuals import Residuals
@@ -19,6 +20,7 @@ from dalembert.system.state import State
 from dalembert.system.system import System
 
 
+@explained
 def optimize(
     system: System,
     parameters: Mapping[str, tuple[float, float]] | Sequence[str],

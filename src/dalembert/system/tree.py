@@ -147,7 +147,8 @@ class TreeQuestions(Evaluating):
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """∂τ/∂q (as δ at q ⊕ δ), ∂τ/∂v and ∂τ/∂v̇ = M of `inverse_dynamics`, (nv, nv) each.
 
-        vdot: accelerations, (nv,) or by name. Closed forms, compiled; beyond 40 velocities columns by recursion and pairs by matrix products.
+        vdot: accelerations, (nv,) or by name. Closed forms, compiled; beyond 40 velocities columns by recursion and
+        pairs by matrix products.
         """
         given = self.velocity_vector(vdot, "vdot")
         if self.nv <= LONG:

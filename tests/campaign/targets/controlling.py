@@ -306,7 +306,7 @@ CONTROLLING = {
         {
             "system": lambda: four_bar()[0], "start": lambda: four_bar()[1], "goal": {"A": 0.7}, "duration": (0.1, 0.3),
             "minimize": "effort", "intervals": 3, "positions": {"A": (0.0, 1.0)}, "speeds": {"A": 10.0},
-            "path": [(law, -5.0, 5.0)], "cost": effort, "stop": True, "guess": straight, "max_iterations": 5,
+            "bounds": [(law, -5.0, 5.0)], "cost": effort, "stop": True, "guess": straight, "max_iterations": 5,
             "tolerance": 1e-6, **BOUNDED,
         },
     ),
@@ -314,7 +314,7 @@ CONTROLLING = {
         control.optimal_motion,
         {
             "system": lambda: four_bar()[0], "start": lambda: four_bar()[1], "duration": 0.1, "cost": effort,
-            "final": resting, "steps": 3, "method": "ilqr", "limits": None, "path": [(law, -5.0, 5.0)], "guess": None,
+            "final": resting, "steps": 3, "method": "ilqr", "limits": None, "bounds": [(law, -5.0, 5.0)], "guess": None,
             "p": None, "max_iterations": 3, "tolerance": 1e-6, "allowed": 1e-6,
         },
     ),
