@@ -39,7 +39,7 @@ def calls() -> dict[str, tuple[str, dict[str, object]]]:
         "10,000 steps of RK4": ("da.simulate(s, x, 10.0, method='rk4', step=1e-3)", four_bar),
         "state between records": ("run(3.3)", four_bar),
         "control update": ("law(0.3, x)", five_bar),
-        "inverse dynamics of the closed chain": ("control.inverse_dynamics(s, x, wanted)", five_bar),
+        "inverse dynamics of the closed chain": ("control.actuator_forces(s, x, wanted)", five_bar),
     }
 
 

@@ -29,7 +29,7 @@ from benchmarks import models
 from benchmarks.description import Model
 from benchmarks.timing import Table, address_loop, interleaved, python_loop, versus
 from dalembert import control, zoo
-from dalembert.mechanism.inertia import cylinder
+from dalembert.mechanism.inertia import cylinder_inertia
 from dalembert.native.library import address
 
 GAINS = (100.0, 20.0)
@@ -85,7 +85,7 @@ def stewart() -> Case:
     loops = pin.StdVec_RigidConstraintModel()
     for k, (base, top, length, R) in enumerate(zoo.StewartGeometry().legs(), start=1):
         part, half = 0.6 * length, 0.5
-        inertia = np.asarray(cylinder(half, 0.05, part), dtype=float)
+        inertia = np.asarray(cylinder_inertia(half, 0.05, part), dtype=float)
         inertia = inertia if inertia.ndim == 2 else np.diag(inertia)
         first = model.addJoint(0, pin.JointModelRX(), pin.SE3(R, base), f"first {k}")
         second = model.addJoint(first, pin.JointModelRY(), pin.SE3.Identity(), f"second {k}")

@@ -197,7 +197,7 @@ def models():
         "charts": (bar, x, {"coordinates": "partition", "rtol": 1e-6}),
         "tangent": (bar, x, {"coordinates": "tangent", "rtol": 1e-6}),
         "passage": (five, y, {"rtol": 1e-6}),
-        "held": (cart, cart.state(), {"u": lambda t, s: [np.cos(t)], "hold": 0.01}),
+        "held": (cart, cart.state(), {"u": lambda t, s: [np.cos(t)], "period": 0.01}),
     }
 
 
@@ -217,7 +217,7 @@ def examine(name, path, model):
     """Read a file, and take it up if it is a recording. Returns whether it was read."""
     system, x, options = model
     try:
-        run = da.load(path, system)
+        run = da.read_run(path, system)
     except da.DalembertError:
         return False
     finally:

@@ -23,7 +23,8 @@ def four_bar() -> da.System:
     masses = {"a": 1.0, "b": p["m2"], "c": 2.4}
     lengths = {"a": p["l1"], "b": p["l2"], "c": p["l3"]}
     bars = {
-        n: m.add_body(n, mass=masses[n], com=(L / 2, 0, 0), inertia=da.rod(masses[n], L)) for n, L in lengths.items()
+        n: m.add_body(n, mass=masses[n], com=(L / 2, 0, 0), inertia=da.rod_inertia(masses[n], L))
+        for n, L in lengths.items()
     }
     for n, body in bars.items():
         m.add_wrench(f"weight of {n}", body.at(lengths[n] / 2, 0, 0), force=(0, -masses[n] * p["g"], 0))

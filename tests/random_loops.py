@@ -56,8 +56,8 @@ def _random_closed(
 
 def parallelogram() -> da.System:
     m = da.Mechanism("parallelogram", gravity=(0, -9.81, 0))
-    a, b = (m.add_body(n, mass=1.0, com=(0.5, 0, 0), inertia=da.rod(1.0, 1.0)) for n in "ab")
-    c = m.add_body("c", mass=1.0, com=(1.0, 0, 0), inertia=da.rod(1.0, 2.0))
+    a, b = (m.add_body(n, mass=1.0, com=(0.5, 0, 0), inertia=da.rod_inertia(1.0, 1.0)) for n in "ab")
+    c = m.add_body("c", mass=1.0, com=(1.0, 0, 0), inertia=da.rod_inertia(1.0, 2.0))
     m.add_joint("A", da.Revolute("z"), m.ground, a)
     m.add_joint("B", da.Revolute("z"), m.ground.at(2, 0, 0), b)
     m.add_joint("C", da.Revolute("z"), a.at(1, 0, 0), c)

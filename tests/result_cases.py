@@ -93,7 +93,7 @@ def optimal():
 
 def forces():
     system, _ = four_bar()
-    return control.inverse_dynamics_along(system, sweep(), np.linspace(0, 0.3, 7), actuated=["A"])
+    return control.actuator_forces_along(system, sweep(), np.linspace(0, 0.3, 7), actuated=["A"])
 
 
 def sensitivities():
@@ -109,7 +109,7 @@ def fit():
     mass = m.add_parameter("mass", 1.0)
     m.add_joint("x", da.Prismatic("x"), m.ground, m.add_body("cart", mass=mass), stiffness=4.0, damping=0.1)
     system, t = m.compile(), np.linspace(0.0, 2.0, 21)
-    return da.fit(system, {"t": t, "x": 0.5 * np.cos(1.9 * t)}, {"mass": 1.0}, start={"x": 0.5})
+    return da.fit(system, {"t": t, "x": 0.5 * np.cos(1.9 * t)}, {"mass": 1.0}, state={"x": 0.5})
 
 
 def design():

@@ -47,7 +47,7 @@ def press() -> None:
 
     m = da.Mechanism("toggle press", gravity=(0, -9.81, 0))
     lengths = {"crank": 0.06, "rod": 0.25, "link 1": 0.20, "link 2": 0.20}
-    made = {n: m.add_body(n, mass=1.0, com=(x / 2, 0, 0), inertia=da.rod(1.0, x)) for n, x in lengths.items()}
+    made = {n: m.add_body(n, mass=1.0, com=(x / 2, 0, 0), inertia=da.rod_inertia(1.0, x)) for n, x in lengths.items()}
     ram = m.add_body("ram", mass=8.0)
     m.add_joint("O", da.Revolute("z"), m.ground.at(0.32, 0.22), made["crank"])
     m.add_joint("A", da.Revolute("z"), made["crank"].at(0.06), made["rod"])
@@ -59,7 +59,7 @@ def press() -> None:
     system = m.compile()
     x = system.assemble({"O": 0.8}, guess={"A": 2.4, "P": -1.1, "K": -0.9})
     figure, axes = pyplot.subplots(figsize=(5.2, 4.6), layout="constrained")
-    snapshot(system, x, axes=axes)
+    snapshot(system, x, ax=axes)
     pins = {"O": "crank", "A": "rod", "P": "link 1", "K": "link 2"}
     for name, body in pins.items():
         axes.annotate(name, x.position(body)[:2], xytext=(9, 7), textcoords="offset points", weight="bold")
@@ -78,7 +78,7 @@ def all_of_the_zoo() -> None:
     for name, cell in zip(zoo.CATALOG, axes.ravel()):
         entry = zoo.CATALOG[name]
         system = entry.build().compile()
-        snapshot(system, system.state(*entry.start()), axes=cell, names=False)
+        snapshot(system, system.state(*entry.start()), ax=cell, names=False)
         cell.set_title(name, fontsize="medium")
         cell.set(xlabel="", ylabel="", xticks=[], yticks=[])
     for cell in axes.ravel()[len(zoo.CATALOG) :]:

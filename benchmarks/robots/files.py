@@ -99,7 +99,7 @@ def loops_on_a_base(loops: int) -> Robot:
         at = base.at(0.5 * np.cos(turn), 0.5 * np.sin(turn), 0.1, rotation=R)
         sizes = {"crank": (1.0, 0.2), "coupler": (1.5, 0.6), "rocker": (1.2, 0.4)}
         bars = [
-            m.add_body(f"{n} {k}", mass=mass, com=(size / 2, 0, 0), inertia=da.rod(mass, size))
+            m.add_body(f"{n} {k}", mass=mass, com=(size / 2, 0, 0), inertia=da.rod_inertia(mass, size))
             for n, (mass, size) in sizes.items()
         ]
         m.add_joint(f"A{k}", da.Revolute("z"), at, bars[0])

@@ -34,7 +34,7 @@ def main(iterations=400):
 
     def motion(force, push):
         def step(state, push):
-            q, v = model.step(*state, jnp.array([push + force(state[1][0])]), dt=0.01)
+            q, v = model.step(*state, jnp.array([push + force(state[1][0])]), step=0.01)
             return (q, v), v
 
         return jax.lax.scan(step, (jnp.array(x.q), jnp.array(x.v)), push)[1]

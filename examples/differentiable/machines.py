@@ -10,8 +10,11 @@ def cart_with_parallelogram():
     """A cart with a pole of four bars: two parallel arms, hinged to the cart, carry a beam that stays level."""
     m = da.Mechanism("cart with parallelogram", gravity=(0, -9.81, 0))
     cart = m.add_body("cart", mass=1.0)
-    arms = [m.add_body(name, mass=0.1, com=(0, 0.25, 0), inertia=da.rod(0.1, 0.5, "y")) for name in ("left", "right")]
-    beam = m.add_body("beam", mass=0.3, com=(0.1, 0, 0), inertia=da.rod(0.3, 0.2))
+    arms = [
+        m.add_body(name, mass=0.1, com=(0, 0.25, 0), inertia=da.rod_inertia(0.1, 0.5, "y"))
+        for name in ("left", "right")
+    ]
+    beam = m.add_body("beam", mass=0.3, com=(0.1, 0, 0), inertia=da.rod_inertia(0.3, 0.2))
     m.add_joint("x", da.Prismatic("x"), m.ground, cart)
     m.add_joint("left", da.Revolute("z"), cart, arms[0])
     m.add_joint("right", da.Revolute("z"), cart.at(0.2, 0, 0), arms[1])

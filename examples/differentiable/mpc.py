@@ -22,7 +22,7 @@ def main(periods=60):
     wanted = jnp.array(x.q)[:2] + jnp.array([0.4, -0.3])
 
     def cost(u, q, v):
-        qs, vs = model.rollout(q, v, u.reshape(AHEAD, 2), dt=DT)
+        qs, vs = model.rollout(q, v, u.reshape(AHEAD, 2), step=DT)
         return 50.0 * ((qs[:, :2] - wanted) ** 2).sum() + (vs[:, :2] ** 2).sum() + 1e-4 * (u**2).sum()
 
     @jax.jit
@@ -33,7 +33,7 @@ def main(periods=60):
             least = jnp.linalg.eigvalsh(H)[0]
             H = H + jnp.maximum(0.0, 1e-2 - least) * jnp.eye(len(u))
             u = u - jnp.linalg.solve(H, jax.grad(cost)(u, q, v))
-        return *model.step(q, v, u[:2], dt=DT), u
+        return *model.step(q, v, u[:2], step=DT), u
 
     q, v, u = jnp.array(x.q), jnp.array(x.v), jnp.zeros(2 * AHEAD)
     before = jnp.abs(q[:2] - wanted).max()

@@ -28,7 +28,7 @@ def main(iterations=400):
             q, v = state
             seen = jnp.array([q[0], q[1], v[0], v[1]])
             u = -gains @ seen
-            return model.step(q, v, u[None], dt=0.01), (seen @ seen + 1e-3 * u**2, q[1])
+            return model.step(q, v, u[None], step=0.01), (seen @ seen + 1e-3 * u**2, q[1])
 
         return jax.lax.scan(step, (q, v), None, 150)[1]
 

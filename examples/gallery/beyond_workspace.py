@@ -32,7 +32,7 @@ def main(out, span: float = 4.0) -> dict[str, object]:
     task = control.position("platform", "xy") + control.orientation("platform", "z")
     goal = control.Trajectory(lambda t: path(t, 4.0))
     law = control.motion_control(system, task, goal, rate=30.0, out_of_reach="approach", limit_rate=10.0, limits=LIMIT)
-    run = da.simulate(system, start, span, u=law, hold=0.02)
+    run = da.simulate(system, start, span, u=law, period=0.02)
     asked = np.array([goal(t)[0][:2] for t in run.t])
     off = np.linalg.norm(run.position("platform")[:, :2] - asked, axis=1)
     rows = {

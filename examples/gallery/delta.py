@@ -19,10 +19,10 @@ TURNS = [da.rotation("z", 2 * np.pi / 3 * k) for k in range(3)]
 
 def delta() -> da.Mechanism:
     m = da.Mechanism("delta robot")
-    plate = m.add_body("platform", mass=0.5, inertia=da.disc(0.5, PLATFORM))
+    plate = m.add_body("platform", mass=0.5, inertia=da.disc_inertia(0.5, PLATFORM))
     m.add_joint("platform", da.Free(), m.ground, plate)
     for k, R in enumerate(TURNS, start=1):
-        arm = m.add_body(f"arm {k}", mass=0.4, com=(ARM / 2, 0, 0), inertia=da.rod(0.4, ARM))
+        arm = m.add_body(f"arm {k}", mass=0.4, com=(ARM / 2, 0, 0), inertia=da.rod_inertia(0.4, ARM))
         m.add_joint(f"A{k}", da.Revolute("y"), m.ground.at(*(R @ (BASE, 0, 0)), rotation=R), arm)  # positive: down
         m.add_motor(f"M{k}", f"A{k}")
         for side in (-HALF, HALF):
@@ -43,7 +43,7 @@ def main(out) -> dict[str, object]:
     circle = control.Trajectory(lambda t: [0.15 * ca.cos(W * t), 0.15 * ca.sin(W * t), -0.55])
     law = control.motion_control(system, control.position("platform"), circle, rate=60.0)
     x = x.replace(v=system.assemble(dict(zip(system.q_names, x.q)), v={"platform.vy": 0.15 * W}).v)
-    run = da.simulate(system, x, 2.0, u=law, hold=0.001, t_eval=np.linspace(0, 2, 201))
+    run = da.simulate(system, x, 2.0, u=law, period=0.001, t_eval=np.linspace(0, 2, 201))
     at = run.position("platform")
     angles = np.array([run[f"A{k}"] for k in (1, 2, 3)])
     exact = np.array([[motor_angle(k, p) for k in range(3)] for p in at])

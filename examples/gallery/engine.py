@@ -17,12 +17,12 @@ PHASES = (0.0, np.pi, np.pi, 0.0)
 
 def engine() -> da.Mechanism:
     m = da.Mechanism("inline four", gravity=(0, 0, 0))
-    shaft = m.add_body("shaft", mass=10.0, inertia=da.cylinder(10.0, 0.04, 0.4, "x"))
+    shaft = m.add_body("shaft", mass=10.0, inertia=da.cylinder_inertia(10.0, 0.04, 0.4, "x"))
     m.add_joint("shaft", da.Revolute("x"), m.ground, shaft)
     for k, phase in enumerate(PHASES, start=1):
         x = (k - 2.5) * PITCH
-        rod = m.add_body(f"rod {k}", mass=1e-6, com=(0, 0, ROD / 2), inertia=da.rod(1e-6, ROD, "z"))
-        piston = m.add_body(f"piston {k}", mass=PISTON, inertia=da.cylinder(PISTON, 0.04, 0.05, "z"))
+        rod = m.add_body(f"rod {k}", mass=1e-6, com=(0, 0, ROD / 2), inertia=da.rod_inertia(1e-6, ROD, "z"))
+        piston = m.add_body(f"piston {k}", mass=PISTON, inertia=da.cylinder_inertia(PISTON, 0.04, 0.05, "z"))
         m.add_joint(f"pin {k}", da.Revolute("x"), shaft.at(x, -RADIUS * np.sin(phase), RADIUS * np.cos(phase)), rod)
         m.add_joint(f"piston {k}", da.Prismatic("z"), m.ground.at(x, 0, ROD), piston)
         m.close_loop(f"gudgeon {k}", da.Revolute("x"), rod.at(0, 0, ROD), piston)

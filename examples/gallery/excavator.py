@@ -2,7 +2,7 @@
 
 Boom, stick and bucket, three cylinders and the four-bar that turns the bucket: eleven bodies, four loops, three
 degrees of freedom. `system.sweep(frames=...)` moves the tip of the teeth in a straight line at a constant angle of
-the bucket: inverse kinematics along a path. `control.inverse_dynamics` gives the forces in the cylinders that
+the bucket: inverse kinematics along a path. `control.actuator_forces` gives the forces in the cylinders that
 hold each position.
 """
 
@@ -34,7 +34,7 @@ def main(out) -> dict[str, object]:
     tip = path.position("teeth")
     cylinders = ["boom cylinder", "stick cylinder", "bucket cylinder"]
     resting = (path.state(k).replace(v=np.zeros(system.nv)) for k in range(len(path)))
-    forces = np.array([control.inverse_dynamics(system, x).u for x in resting]) / 1e3
+    forces = np.array([control.actuator_forces(system, x).u for x in resting]) / 1e3
     rows = {
         "constraint rows, mobility": f"{len(system.row_names)}, {system.report(system.state()).mobility}",
         "positions reached": f"{len(path)} of {len(goals)}",

@@ -35,7 +35,7 @@ def main(out) -> dict[str, object]:
     law = control.hybrid_control(system, task, way, {"pin.x": WANTED, "pin.y": 0.0}, rate=20.0)
     apart = da.expression(lambda t, s: ca.norm_2(s.position("left tip") - s.position("right tip")) - NEAR)
     latch = da.Switch(close="pin", when=da.Event(apart, direction=-1), reach=1.1 * NEAR)
-    run = da.simulate(system, {}, END, u=law, hold=0.002, switches=[da.Switch(open="pin", at=DRAWN), latch])
+    run = da.simulate(system, {}, END, u=law, period=0.002, switches=[da.Switch(open="pin", at=DRAWN), latch])
     left, right = (run.position(f"{side} tip")[:, :2] for side in sides)
     off = np.linalg.norm(np.hstack([left, right]) - [way(t)[0] for t in run.t], axis=1)
     shut, force = run.switches[1], {row: run.multiplier(f"pin.{row}") for row in "xy"}

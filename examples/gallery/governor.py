@@ -16,13 +16,13 @@ ARM, BALL, SLEEVE = 0.3, 1.0, 2.0  # m, kg, kg
 def governor() -> da.Mechanism:
     """The shaft turns about z; balls hang on the arms, links of the same length lead from them down to the sleeve."""
     m = da.Mechanism("Watt governor")
-    shaft = m.add_body("shaft", mass=1.0, com=(0, 0, -0.3), inertia=da.cylinder(1.0, 0.02, 0.6, "z"))
-    sleeve = m.add_body("sleeve", mass=SLEEVE, inertia=da.cylinder(SLEEVE, 0.04, 0.05, "z"))
+    shaft = m.add_body("shaft", mass=1.0, com=(0, 0, -0.3), inertia=da.cylinder_inertia(1.0, 0.02, 0.6, "z"))
+    sleeve = m.add_body("sleeve", mass=SLEEVE, inertia=da.cylinder_inertia(SLEEVE, 0.04, 0.05, "z"))
     m.add_joint("turn", da.Revolute("z"), m.ground, shaft)
     m.add_joint("rise", da.Prismatic("z"), shaft.at(0, 0, -2 * ARM), sleeve)
     for k, axis in enumerate(("-y", "y"), start=1):
         arm = m.add_body(f"arm {k}", mass=BALL, com=(0, 0, -ARM), inertia=(0, 0, 0))
-        link = m.add_body(f"link {k}", mass=1e-3, com=(0, 0, -ARM / 2), inertia=da.rod(1e-3, ARM, "z"))
+        link = m.add_body(f"link {k}", mass=1e-3, com=(0, 0, -ARM / 2), inertia=da.rod_inertia(1e-3, ARM, "z"))
         m.add_joint(f"theta {k}", da.Revolute(axis), shaft, arm, damping=0.4)
         m.add_joint(f"knee {k}", da.Revolute(axis), arm.at(0, 0, -ARM), link)
         m.close_loop(f"foot {k}", da.Revolute(axis), link.at(0, 0, -ARM), sleeve)

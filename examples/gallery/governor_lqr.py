@@ -24,7 +24,7 @@ def main(out) -> dict[str, object]:
     x = system.assemble({"theta 1": angle, "theta 2": angle}, v={"turn": SPEED, "theta 1": 0.0}, guess=near)
     model = da.linearize(system, x, independent=["turn", "theta 1"]).without()
     regulator = da.lqr(model, {"turn rate": 100.0}, 1.0)
-    held = da.simulate(system, x, 8.0, u=regulator, hold=0.01)
+    held = da.simulate(system, x, 8.0, u=regulator, period=0.01)
     left = da.simulate(system, x, 8.0)
     rows = {
         "states of the model": ", ".join(model.state_names),

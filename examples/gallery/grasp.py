@@ -29,7 +29,7 @@ def path(t):
 def main(out) -> dict[str, object]:
     m, way = da.Linkage("two arms and a box", PINS, "A C", LINKS, mass=1.0), control.Trajectory(path)
     table = m.ground.at(0, 0.35, rotation=da.rotation("x", -np.pi / 2))
-    box = m.add_body("box", 1.0, inertia=da.box(1.0, (0.3, 0.2, 0.1)))
+    box = m.add_body("box", 1.0, inertia=da.box_inertia(1.0, (0.3, 0.2, 0.1)))
     m.add_joint("box", da.Planar(), m.ground.at(-0.15, 0.45), box)
     for pin in "ABCD":
         m.add_motor(f"motor {pin}", pin)
@@ -42,7 +42,7 @@ def main(out) -> dict[str, object]:
     options = {"cones": cones, "active": lambda t, s: dict.fromkeys(SIDES, GRASP <= t < RELEASE)}
     law = control.hybrid_control(system, task, way, {"squeeze": WANTED}, rate=20.0, measures=inside, **options)
     grips = [da.Switch(close=[*SIDES], at=GRASP, reach=1e-4), da.Switch(open=[*SIDES], at=RELEASE)]
-    run = da.simulate(system.without(*SIDES), {}, 3.6, u=law, hold=0.002, switches=grips)
+    run = da.simulate(system.without(*SIDES), {}, 3.6, u=law, period=0.002, switches=grips)
     held, (ddx, ddy, _, _) = (run.t > GRASP) & (run.t < RELEASE), np.transpose([way(t)[2] for t in run.t])
     push, rub = ({s: k * run.multiplier(f"{s}.{row}") for s, k in SIDES.items()} for row in "xy")
     squeeze, least = (push["left"] + push["right"]) / 2, held * (np.abs(ddx) + (9.81 + ddy) / ROUGH) / 2

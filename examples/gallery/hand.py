@@ -1,7 +1,7 @@
 """A hand moves a ball with twenty-three tendons.
 
 Twenty joint angles, five tips on a ball of 7 cm, tendons that pull and cannot push: the size of Fig. 1 of Johnson and
-Murphey. `control.inverse_dynamics` finds the smallest tensions that hold the ball with every tip inside its friction
+Murphey. `control.actuator_forces` finds the smallest tensions that hold the ball with every tip inside its friction
 cone; motion control with the same limits lifts it by 4 mm. The exact linear model has 22 states, two of them unstable,
 and the tendons reach all.
 """
@@ -21,14 +21,14 @@ def main(out, span: float = 1.0) -> dict[str, object]:
     pull = dict.fromkeys(system.u_names, (0.0, 60.0))
     tips = [name.removesuffix(" contact") for name in system.layout.mechanism.constraints]
     cones = [control.Cone(f"{t} contact.z", [f"{t} contact.x", f"{t} contact.y"], 0.6) for t in tips]
-    hold = control.inverse_dynamics(system, x, limits=pull, cones=cones)
+    hold = control.actuator_forces(system, x, limits=pull, cones=cones)
     model = da.linearize(system, x, u=np.maximum(hold.u, 0.0))
     home = x.position("object")
     path = control.quintic(home, home + np.array([0.0, 0.0, LIFT]), 0.8)
     law = control.motion_control(
         system, control.position("object"), path, rate=15.0, limits=pull, cones=cones, free_damping=15.0
     )
-    run = da.simulate(system, x, span, u=law, hold=TICK, t_eval=np.linspace(0, span, 101))
+    run = da.simulate(system, x, span, u=law, period=TICK, t_eval=np.linspace(0, span, 101))
     up = 1e3 * (run.position("object")[:, 2] - home[2])
     wanted = np.array([1e3 * (path(t)[0][2] - home[2]) for t in run.t])
     pulling = [name for name, u in zip(system.u_names, hold.u) if u > 1e-6]

@@ -19,7 +19,7 @@ TICK, MOST, FRICTION, CONE = 0.002, 60.0, 0.9, 0.5  # s, N
 def regulator(system: da.System, x: da.State, digits: list[str]) -> tuple[np.ndarray, da.Regulator]:
     """Tensions that hold the ball of the hand with tips fixed to it, and the regulator about them."""
     cones = [control.Cone(f"{d} contact.z", [f"{d} contact.x", f"{d} contact.y"], CONE) for d in digits]
-    rest = control.inverse_dynamics(system, x, limits=dict.fromkeys(system.u_names, (0.5, MOST)), cones=cones)
+    rest = control.actuator_forces(system, x, limits=dict.fromkeys(system.u_names, (0.5, MOST)), cones=cones)
     model = da.linearize(system, x, u=rest.u).discretize(TICK)
     half, each = len(model.state_names) // 2, ((1e4, 1e7), (1.0, 1e2))  # of positions and rates, those of the ball last
     weights = {name: each[k >= half][".v" in name] for k, name in enumerate(model.state_names)}
@@ -35,7 +35,7 @@ def main(out, span: float = 0.5) -> dict[str, object]:
     m.add_wrench("push", "object", force=lambda s: (0.0, PUSH * ca.exp(-(((s.t - AT) / LASTS) ** 2)), 0.0))
     system = m.compile()
     free = da.simulate(system, x.q, span, u=tensions)
-    run = da.simulate(system, x.q, span, u=lambda t, s: keep(t, pinned.state(s.q, s.v)), hold=TICK)
+    run = da.simulate(system, x.q, span, u=lambda t, s: keep(t, pinned.state(s.q, s.v)), period=TICK)
     away = [1e3 * np.linalg.norm(r.position("object") - x.position("object"), axis=1) for r in (run, free)]
     early, pressed = free.t < min(span, 0.25), run.t > 1e-3  # before, tips take hold: the start is off by rounding
     push = {d: run.multiplier(f"{d} contact")[pressed] for d in digits}

@@ -19,16 +19,18 @@ def hoist():
     places = {"motor": (0, 0), "planet": (0, 0.04), "drum": (DISTANCE, 0), "sheave": (1.3, 1.5)}
     m.add_points({**places, "load": (1.3 + DRUM, -3.0)})
     for name, J in (("sun", 1e-3), ("ring", 0.02), ("carrier", 0.01)):
-        body = m.add_body(name, mass=1.0, inertia=da.planar(J), at="motor")
+        body = m.add_body(name, mass=1.0, inertia=da.planar_inertia(J), at="motor")
         m.add_joint(name, "revolute", m.ground, body, at="motor")
-    planet = m.add_body("planet", mass=0.2, inertia=da.planar(1e-4), at="planet")
+    planet = m.add_body("planet", mass=0.2, inertia=da.planar_inertia(1e-4), at="planet")
     m.add_joint("planet", "revolute", "carrier", planet, at="planet")
     m.add_gear("sun and planet", "sun", "planet", teeth=(SUN, PLANET), carrier="carrier")
     m.add_gear("planet and ring", "planet", "ring", teeth=(PLANET, RING), inside=True, carrier="carrier")
     m.add_driver("housing", "ring", 0.0)
     m.add_dc_motor("voltage", "sun", torque_constant=TORQUE, resistance=OHM)
     for name, J in (("drum", 0.05), ("sheave", 0.01)):
-        m.add_joint(name, "revolute", m.ground, m.add_body(name, mass=5.0, inertia=da.planar(J), at=name), at=name)
+        m.add_joint(
+            name, "revolute", m.ground, m.add_body(name, mass=5.0, inertia=da.planar_inertia(J), at=name), at=name
+        )
     m.add_joint("lift", "prismatic", m.ground, m.add_body("load", mass=LOAD, at="load"), at="load", axis="y")
     m.add_belt("belt", "carrier", "drum", radii=WHEELS, friction=FRICTION, pretension=PRETENSION, distance=DISTANCE)
     pulleys = [da.Pulley(n, DRUM, turn=-1) for n in ("drum", "sheave")]

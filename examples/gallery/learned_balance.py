@@ -30,7 +30,7 @@ def returns(envs, gains: np.ndarray, seed: int) -> np.ndarray:
 def main(out, generations=12) -> dict[str, object]:
     top = (system := lift()).assemble({"A": TOP}, guess={"A": TOP, "B": -TOP, "C": TOP})
     envs = da.environments(
-        system, {"A": uniform(TOP - 0.1, 0.2)}, COPIES, dt=DT, duration=DURATION, guess=top,
+        system, {"A": uniform(TOP - 0.1, 0.2)}, COPIES, period=DT, duration=DURATION, guess=top,
         p={"load": uniform(3.0, 2.0), "strength": uniform(0.8, 0.4)}, actions={"torque": (-TORQUE, TORQUE)},
         observe=lambda t, s: [s["A"] - TOP, s.rate("A")], ends=lambda t, s: (s["A"] - TOP) ** 2 > 0.25,
         reward=lambda t, s, u: 1.0 - 4.0 * (s["A"] - TOP) ** 2 - 1e-4 * u["torque"] ** 2,

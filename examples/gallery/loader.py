@@ -50,7 +50,7 @@ def main(out) -> dict[str, object]:
             f"{choice}: A against differences": float(np.abs(A - differences(system, names, x)).max()),
         }
     path = control.waypoints([0, 2, 4, 6], [[0, 0], [0.2, 0.04], [0.4, 0.14], [0.1, 0.0]])
-    run = da.simulate(system, x, 6.0, u=control.computed_torque(system, path, rate=6.0), hold=0.01)
+    run = da.simulate(system, x, 6.0, u=control.computed_torque(system, path, rate=6.0), period=0.01)
     panels = [
         Panel("a working cycle: cylinders (m)", {c: run[c] for c in ("lift", "tilt")}),
         Panel("forces (kN)", {c: run.u[:, k] / 1e3 for k, c in enumerate(("lift", "tilt"))}),

@@ -32,7 +32,7 @@ def main(out, span: float = 3.0) -> dict[str, object]:
         "hybrid": control.hybrid_control(system, task, swing, {row: WANTED}, rate=RATE),
     }
     runs = {
-        name: da.simulate(system, x, span, u=law, hold=0.001, t_eval=np.linspace(0, span, 151))
+        name: da.simulate(system, x, span, u=law, period=0.001, t_eval=np.linspace(0, span, 151))
         for name, law in laws.items()
     }
     t = np.linspace(0, span, 151)

@@ -29,7 +29,7 @@ def main(out, steps: int = 96) -> dict[str, object]:
 
     cost = lambda s, u: 100 * off(s) + 1e-4 * sum(u[n] ** 2 for n in system.u_names)  # noqa: E731
     end = lambda s: 100 * off(s) + sum(s.rate(n) ** 2 for n in system.v_names)  # noqa: E731
-    hold = np.tile(control.inverse_dynamics(system, start).u, (steps, 1))
+    hold = np.tile(control.actuator_forces(system, start).u, (steps, 1))
     motion = control.optimal_motion(system, start, SPAN, cost, end, steps=steps, method="ilqr", guess=hold)
     run, other = motion.simulate(), motion.simulate(method="dopri5", feedback=True)
     swinging = system.project(start.replace(v={"torso.x": 0.2, "left hip": 0.5}))

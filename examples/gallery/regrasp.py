@@ -45,7 +45,7 @@ def main(out, span: float = 0.9) -> dict[str, object]:
         cones=[control.Cone(f"{c}.z", [f"{c}.x", f"{c}.y"], 0.6) for c in contacts],
         limits=dict.fromkeys(system.u_names, (0, 60)), active=lambda t, s: dict(zip(HELD, (t < OFF, t >= ON))),
     )  # fmt: skip
-    how = {"hold": 0.01, "switches": [da.Switch(open=HELD[0], at=OFF), da.Switch(close=HELD[1], at=ON, reach=1e-3)]}
+    how = {"period": 0.01, "switches": [da.Switch(open=HELD[0], at=OFF), da.Switch(close=HELD[1], at=ON, reach=1e-3)]}
     run = da.simulate(system.without(HELD[1]), x.q, span, u=law, **how)
     push, pull = {c: run.multiplier(c)[:, 2] for c in contacts}, dict(zip(system.u_names, run.u.T))
     gap = 1e3 * (np.linalg.norm(run.position("index pad") - run.position("object"), axis=1) - BALL - TIP)

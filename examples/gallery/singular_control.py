@@ -27,7 +27,7 @@ def main(out, tried=(0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.15)) -> dict[str, ob
     for e in sorted((0.0, CHOSEN, *tried)):
         law = control.hybrid_control(system, control.coordinates("q1"), even, {row: WANTED}, rate=6.0, epsilon=e)
         noisy = control.Noisy(law, system, position=NOISE, velocity=10 * NOISE, seed=1)
-        laws[e], runs[e] = law, da.simulate(system, start, t[-1], u=noisy, hold=0.001, t_eval=t)
+        laws[e], runs[e] = law, da.simulate(system, start, t[-1], u=noisy, period=0.001, t_eval=t)
     size = {e: np.sqrt(5) * np.abs(np.cos(r["q1"])) for e, r in runs.items()}  # of A, for links of 1 m
     off = {e: size[e] * np.abs(r.multiplier(row) - WANTED) for e, r in runs.items()}
     run = runs[CHOSEN]

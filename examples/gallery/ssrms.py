@@ -26,7 +26,7 @@ def loads(t, state):
 def main(out) -> dict[str, object]:
     system = zoo.ssrms().compile()
     start = system.state(*zoo.ssrms_start())
-    options = {"u": loads, "hold": STEP, "method": "rk4", "step": STEP}
+    options = {"u": loads, "period": STEP, "method": "rk4", "step": STEP}
     free = da.simulate(system, start, SPAN, stabilization="none", **options)
     kept = da.simulate(system, start, SPAN, stabilization=da.Projection(corrections=2), **options)
     rows = {

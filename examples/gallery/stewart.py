@@ -31,7 +31,7 @@ def main(out, span: float = 4.0) -> dict[str, object]:
     start = system.state(*zoo.stewart_start())
     rate = path(0.0)[1]
     x = system.assemble(dict(zip(system.q_names, start.q)), v={"platform": [*rate[3:], *rate[:3]]}, guess=start)
-    run = da.simulate(system, x, span, u=law, hold=0.002, t_eval=np.linspace(0, span, 161))
+    run = da.simulate(system, x, span, u=law, period=0.002, t_eval=np.linspace(0, span, 161))
     pose = run.pose("platform")
     lengths = []
     for base, top, home, _ in zoo.StewartGeometry().legs():

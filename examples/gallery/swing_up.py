@@ -28,8 +28,8 @@ def main(out, intervals: int = 40) -> dict[str, object]:
     def law(t, state):
         return np.clip(track(t, state) if t < SPAN else balance(t, state), -10.0, 10.0)
 
-    run = da.simulate(system, hanging.replace({"phi1": np.pi + 0.05}), 6.0, u=law, hold=TICK)
-    open_loop = da.simulate(system, hanging.replace({"phi1": np.pi + 0.05}), SPAN, u=plan.held(TICK), hold=TICK)
+    run = da.simulate(system, hanging.replace({"phi1": np.pi + 0.05}), 6.0, u=law, period=TICK)
+    open_loop = da.simulate(system, hanging.replace({"phi1": np.pi + 0.05}), SPAN, u=plan.sampled(TICK), period=TICK)
     rows = {
         "plan": plan.message,
         "pendulum at the end of the plan, simulated (rad)": float(swing["phi1"][-1]),

@@ -22,7 +22,7 @@ def four_bar() -> da.System:
     before = m.ground.at()
     for joint, (name, length) in zip("ABC", LENGTHS.items()):
         along = m.add_parameter(name, length)
-        link = m.add_body(name + " link", mass=length, com=(along / 2, 0, 0), inertia=da.rod(length, length))
+        link = m.add_body(name + " link", mass=length, com=(along / 2, 0, 0), inertia=da.rod_inertia(length, length))
         m.add_joint(joint, da.Revolute("z"), before, link)
         before = link.at(along, 0, 0)
     x, y = (m.add_parameter(name, 0.0) for name in PIN)

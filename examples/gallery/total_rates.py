@@ -23,7 +23,7 @@ def main(out, span: float = 6.0) -> dict[str, object]:
     tip = next(iter(system.layout.frames))
     reach = PoseRegulation(system, tip, GOAL, damping=4.0, stiffness=(40.0, 1e-3))
     start = system.state({f"J{k}": 0.3 for k in range(1, 8)})
-    run = da.simulate(system, start, span, u=reach, hold=0.005, t_eval=np.linspace(0, span, 121))
+    run = da.simulate(system, start, span, u=reach, period=0.005, t_eval=np.linspace(0, span, 121))
     states = [run.state(k) for k in range(len(run.t))]
     d = system.diagonal
     nu = np.array([d.total_rates(x) for x in states])

@@ -23,7 +23,7 @@ def main(out) -> dict[str, object]:
         return -30.0 if t < 1.5 else -60.0
 
     law = control.hybrid_control(system, task, path, {"grip.x": squeeze}, rate=20.0)
-    run = da.simulate(system, x, 3.0, u=law, hold=0.002, t_eval=np.linspace(0, 3, 301))
+    run = da.simulate(system, x, 3.0, u=law, period=0.002, t_eval=np.linspace(0, 3, 301))
     force, wanted = run.multiplier("grip.x"), np.array([squeeze(t) for t in run.t])
     steady = np.abs(run.t - 1.5) > 0.01
     at = run.position("object")

@@ -84,13 +84,13 @@ if TYPE_CHECKING:
     from dalembert.mechanism.contacts import Friction as Friction
     from dalembert.mechanism.contacts import Stops as Stops
     from dalembert.mechanism.curves import Curve as Curve
-    from dalembert.mechanism.inertia import box as box
-    from dalembert.mechanism.inertia import cylinder as cylinder
-    from dalembert.mechanism.inertia import disc as disc
-    from dalembert.mechanism.inertia import planar as planar
-    from dalembert.mechanism.inertia import point as point
-    from dalembert.mechanism.inertia import rod as rod
-    from dalembert.mechanism.inertia import sphere as sphere
+    from dalembert.mechanism.inertia import box_inertia as box_inertia
+    from dalembert.mechanism.inertia import cylinder_inertia as cylinder_inertia
+    from dalembert.mechanism.inertia import disc_inertia as disc_inertia
+    from dalembert.mechanism.inertia import planar_inertia as planar_inertia
+    from dalembert.mechanism.inertia import point_inertia as point_inertia
+    from dalembert.mechanism.inertia import rod_inertia as rod_inertia
+    from dalembert.mechanism.inertia import sphere_inertia as sphere_inertia
     from dalembert.mechanism.joints import Cylindrical as Cylindrical
     from dalembert.mechanism.joints import Fixed as Fixed
     from dalembert.mechanism.joints import Free as Free
@@ -115,14 +115,14 @@ if TYPE_CHECKING:
     from dalembert.outcome import Outcome as Outcome
     from dalembert.sensitivity.quantities import Integral as Integral
     from dalembert.sensitivity.regressor import BaseParameters as BaseParameters
-    from dalembert.sensitivity.regressor import Regression as Regression
+    from dalembert.sensitivity.regressor import Regressor as Regressor
     from dalembert.sensitivity.regressor import regressor as regressor
     from dalembert.sensitivity.residuals import Residuals as Residuals
     from dalembert.sensitivity.result import Sensitivities as Sensitivities
     from dalembert.sensitivity.sensitivities import sensitivities as sensitivities
     from dalembert.simulation.callbacks import expression as expression
     from dalembert.simulation.events import Event as Event
-    from dalembert.simulation.files.saving import load as load
+    from dalembert.simulation.files.saving import read_run as read_run
     from dalembert.simulation.hybrid.switch import Switch as Switch
     from dalembert.simulation.hybrid.switch import Switched as Switched
     from dalembert.simulation.momentum_maps import MomentumMaps as MomentumMaps
@@ -201,7 +201,8 @@ _HOMES = {
     "mechanism.body": "Body Frame",
     "mechanism.contacts": "Friction Stops",
     "mechanism.curves": "Curve",
-    "mechanism.inertia": "box cylinder disc planar point rod sphere",
+    "mechanism.inertia": "box_inertia cylinder_inertia disc_inertia planar_inertia point_inertia rod_inertia "
+    "sphere_inertia",
     "mechanism.joints": "Cylindrical Fixed Free Joint Planar Prismatic Revolute Screw Spherical Universal",
     "mechanism.joints.attachment": "Attachment",
     "mechanism.linkage": "Linkage",
@@ -215,7 +216,7 @@ _HOMES = {
     "mechanism.traced": "UserState",
     "outcome": "Outcome",
     "sensitivity.quantities": "Integral",
-    "sensitivity.regressor": "BaseParameters Regression regressor",
+    "sensitivity.regressor": "BaseParameters Regressor regressor",
     "sensitivity.residuals": "Residuals",
     "sensitivity.result": "Sensitivities",
     "sensitivity.sensitivities": "sensitivities",
@@ -224,7 +225,7 @@ _HOMES = {
     "simulation.momentum_maps": "MomentumMaps",
     "simulation.singular.passages": "Passage",
     "simulation.hybrid.switch": "Switch Switched",
-    "simulation.files.saving": "load",
+    "simulation.files.saving": "read_run",
     "simulation.simulate": "simulate",
     "simulation.results.run": "Run",
     "simulation.stabilized": "StabilizedLinearization linearize_stabilized",

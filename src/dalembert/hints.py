@@ -13,7 +13,7 @@ from functools import wraps
 from typing import Any, TypeVar
 
 _JOINT = "m.add_joint(name, da.{}, a, b)"
-#: class, or "dalembert": {what is tried: what it is here}
+#: class, "dalembert" or "control": {what is tried: what it is here}
 ATTRIBUTES: dict[str, dict[str, str]] = {
     "dalembert": {
         **dict.fromkeys(("Hinge", "Pin", "RevoluteJoint"), "da.Revolute(axis)"),
@@ -26,11 +26,24 @@ ATTRIBUTES: dict[str, dict[str, str]] = {
         **dict.fromkeys(("monte_carlo", "batch", "parallel"), "da.ensemble(system, states, t, n=...)"),
         **dict.fromkeys(("identify", "estimate"), "da.fit(...)"),
         **dict.fromkeys(("read_yaml", "load_model", "load_urdf", "from_urdf"), "da.read(path)"),
+        **{solid: f"da.{solid}_inertia(...)" for solid in ("rod", "box", "cylinder", "disc", "sphere", "planar")},
+        "point": "da.point_inertia()",
+        **dict.fromkeys(("load", "load_run", "open"), "da.read_run(path, system) for a run, da.read(path) for a model"),
         "animate": "da.view.animate(run, path)",
         "inverse_kinematics": "system.assemble(frames={frame: place})",
         "Spring": "m.add_spring(name, a, b, stiffness=...)",
         "Force": "m.add_wrench(name, frame, force=...)",
         "Parameter": "m.add_parameter(name, value)",
+    },
+    "control": {
+        "inverse_dynamics": "control.actuator_forces(system, state, vdot)",
+        "inverse_dynamics_along": "control.actuator_forces_along(system, motion)",
+        "InverseDynamics": "control.ActuatorForces",
+        "ForcesAlong": "control.ActuatorForcesAlong",
+        **dict.fromkeys(("LQR", "lqr"), "da.lqr(model, Q, R)"),
+        **dict.fromkeys(("kalman", "LQE"), "da.kalman(model, Q, R)"),
+        **dict.fromkeys(("MPC", "mpc"), "control.PredictiveControl(model, horizon)"),
+        **dict.fromkeys(("PID", "PD"), "control.PDControl(system, task, reference, gains=...)"),
     },
     "Mechanism": {
         **dict.fromkeys(("add_force", "add_load", "add_torque", "add_moment", "apply_force"),
@@ -80,6 +93,7 @@ ATTRIBUTES: dict[str, dict[str, str]] = {
         **dict.fromkeys(("plot", "animate", "show", "view"), "da.view.snapshot(system, state)"),
         "linearize": "da.linearize(system, state)",
         "inputs": "system.u_names",
+        **dict.fromkeys(("holding", "closing"), "system.with_constraints(name)"),
         "reactions": "system.constraint_forces(state)",
     },
     "State": {
@@ -116,12 +130,28 @@ KEYWORDS: dict[str, dict[str, str]] = {
         **dict.fromkeys(("terminate", "stop", "until"), "events=da.Event(g, terminal=True)"),
         **dict.fromkeys(("tf", "t_end", "t_final", "duration", "tspan", "t_span"), "t, the third argument"),
         **dict.fromkeys(("dt", "timestep", "time_step", "h"), "step= (fixed), max_step= or t_eval="),
+        **dict.fromkeys(("hold", "sample_time", "Ts"), "period=, the sampling period (s) of a controller"),
         **dict.fromkeys(("x0", "y0", "initial_state"), "state, the second argument"),
         **dict.fromkeys(("solver", "integrator"), "method="),
         **dict.fromkeys(("controller", "control", "inputs"), "u="),
         **dict.fromkeys(("params", "parameters"), "p="),
         "tol": "rtol= and atol=",
     },
+    "equilibrium": {
+        **dict.fromkeys(("holding", "held", "positions", "at"), "q=, coordinates with given values"),
+        **dict.fromkeys(("speeds", "velocities"), "v=, velocities of a steady motion"),
+        **dict.fromkeys(("state", "x0", "start"), "guess, the second argument"),
+    },
+    "kalman": {**dict.fromkeys(("process", "QN"), "Q="), **dict.fromkeys(("measurement", "RN"), "R=")},
+    "static_forces": {"bounds": "limits="},
+    "fit": dict.fromkeys(("start", "x0"), "state, the fourth argument"),
+    "optimize": {"starts": "attempts="},
+    "second_derivatives": {"along": "direction="},
+    "sweep_many": {"path": "along, the second argument"},
+    "sweep": {"path": "along, the first argument"},
+    "stiffness": {**dict.fromkeys(("locked", "fixed", "holding"), "held=, coordinates that do not move")},
+    "environment": dict.fromkeys(("dt", "step", "timestep"), "period=, s from one action to the next"),
+    "environments": dict.fromkeys(("dt", "step", "timestep"), "period=, s from one action to the next"),
     "linearize": {
         **dict.fromkeys(("x0", "at", "operating_point"), "state, the second argument"),
         **dict.fromkeys(("coordinates", "states"), "independent="),
@@ -161,7 +191,7 @@ class MissingAttribute(AttributeError):
         self.owner, self.tried, self._known = owner, name, known
 
     def __str__(self) -> str:
-        of = f"module '{self.owner}'" if self.owner == "dalembert" else f"'{self.owner}' object"
+        of = f"module '{self.owner}'" if self.owner.islower() else f"'{self.owner}' object"
         return f"{of} has no attribute '{self.tried}'{meant(self.tried, ATTRIBUTES.get(self.owner, {}), self._known())}"
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -66,7 +66,7 @@ def case(seed):
     system, x = arms(seed % 2 == 1)
     x = x.replace(v=np.zeros(system.nv))
     asked = {"L1": rng.normal(), "L2": rng.normal(), "L3": rng.normal()}
-    free = control.inverse_dynamics(system, x, asked)
+    free = control.actuator_forces(system, x, asked)
     limit = np.abs(free.u).max() * rng.uniform(0.4, 2.5)
     spread = np.abs(free.multipliers).max()
     lows = free.multipliers[:2] + spread * rng.uniform(-1, 0.5, size=2)
@@ -89,7 +89,7 @@ def case(seed):
 def verdict_against_programs(seed):
     """Check one case against DAQP, HiGHS and L-BFGS; returns the verdict."""
     system, x, asked, options, model, C, low, high = case(seed)
-    found, limit, n = control.inverse_dynamics(system, x, asked, **options), options["limits"], 6
+    found, limit, n = control.actuator_forces(system, x, asked, **options), options["limits"], 6
     box, size = np.full(n, limit), np.abs(found.u).max()
     assert np.abs(found.u).max() <= limit * (1 + 1e-9)
     given = system.acceleration(x, u=found.u).multipliers
@@ -136,12 +136,12 @@ def test_friction_cones_in_space_are_kept_at_least_cost(seed):
     """Least forces of a spatial loop with one multiplier normal and two across it, by its conditions of optimality."""
     system, x = closed(seed % 3)
     rng = np.random.default_rng(seed)
-    free = control.inverse_dynamics(system, x, actuated=system.v_names)
+    free = control.actuator_forces(system, x, actuated=system.v_names)
     settable = [k for k in range(len(system.row_names)) if np.abs(free.multipliers[k]) > 0][:3]
     n, s, t = rng.permutation(settable)
     names, mu, sign = system.row_names, rng.uniform(0.1, 0.6), np.sign(free.multipliers[n])
     cone = Cone({names[n]: sign}, [names[s], {names[t]: 1.0}], mu)
-    found = control.inverse_dynamics(system, x, actuated=system.v_names, cones=[cone])
+    found = control.actuator_forces(system, x, actuated=system.v_names, cones=[cone])
     model = Model(system, x, free.vdot, np.eye(system.nv))
     Z = null_space(model.N)
 
@@ -180,7 +180,7 @@ def test_controllers_keep_bounds_and_cones_as_inverse_dynamics_does():
         law = control.motion_control(system, task, at, **options)
         assert law.is_native
         found = law.explain(0.0, x)
-        direct = control.inverse_dynamics(system, x, dict.fromkeys(GOAL, 0.0), **options)
+        direct = control.actuator_forces(system, x, dict.fromkeys(GOAL, 0.0), **options)
         assert found.status == direct.status == verdict
         if verdict == Verdict.DONE:
             np.testing.assert_allclose(found.u, direct.u, atol=1e-8 * np.abs(direct.u).max())
@@ -208,11 +208,11 @@ def test_wanted_forces_come_as_near_as_bounds_let_them(limit):
 def test_constraints_that_are_switched_off_have_no_bounds():
     system, x = arms()
     options = {"reactions": {"grip.x": (5.0, None)}, "cones": [Cone("grip.y", ["grip.rz"], 0.1)]}
-    off = control.inverse_dynamics(system, x, active={"grip": False}, **options)
-    plain = control.inverse_dynamics(system, x, active={"grip": False})
+    off = control.actuator_forces(system, x, active={"grip": False}, **options)
+    plain = control.actuator_forces(system, x, active={"grip": False})
     assert off.success
     np.testing.assert_array_equal(off.u, plain.u)
-    assert control.inverse_dynamics(system, x, **options).multipliers[0] >= 5.0 * (1 - 1e-9)
+    assert control.actuator_forces(system, x, **options).multipliers[0] >= 5.0 * (1 - 1e-9)
 
 
 def test_mistakes_in_cones_are_named():
@@ -222,9 +222,9 @@ def test_mistakes_in_cones_are_named():
     with pytest.raises(ArgumentError, match="the friction of a cone"):
         Cone("grip.x", ["grip.y"], -0.3)
     with pytest.raises(UnknownName, match=r"row 'grip\.z'"):
-        control.inverse_dynamics(system, x, cones=[Cone("grip.z", ["grip.y"], 0.3)])
+        control.actuator_forces(system, x, cones=[Cone("grip.z", ["grip.y"], 0.3)])
     with pytest.raises(ArgumentError, match=r"needed: a list of control\.Cone"):
-        control.inverse_dynamics(system, x, cones={"grip.x": 0.3})
+        control.actuator_forces(system, x, cones={"grip.x": 0.3})
 
 
 def test_the_least_forces_of_a_hand_in_cones_depend_continuously_on_its_state():

@@ -51,7 +51,7 @@ def test_the_forces_produce_the_motion_and_its_reactions(seed):
     """Forward dynamics with the forces gives the acceleration and the multipliers back, redundant rows included."""
     system, x = closed(seed)
     asked = np.random.default_rng(seed).normal(size=system.nv)
-    r = control.inverse_dynamics(system, x, asked, actuated=system.v_names)
+    r = control.actuator_forces(system, x, asked, actuated=system.v_names)
     a = system.acceleration(x, r.u)
     scale = 1 + np.abs(r.vdot).max()
     np.testing.assert_allclose(a.vdot, r.vdot, atol=1e-8 * scale)
@@ -76,7 +76,7 @@ def test_no_other_forces_cost_less(seed, metric):
         "weights": (W, B.T @ np.diag(1 / W) @ B),
         "scales": (scales, np.diag([scales[n] ** -2 for n in names])),
     }[metric]
-    r = control.inverse_dynamics(system, x, actuated=names, metric=given)
+    r = control.actuator_forces(system, x, actuated=names, metric=given)
     free = null_space(system.constraint_matrix(x), rcond=1e-9)
     need = M @ r.vdot - (system.applied_forces(x) - system.bias(x))
     u = quadratic_program(G / np.abs(G).max(), free.T @ B, free.T @ need)
@@ -93,7 +93,7 @@ def test_forces_are_those_of_aghilis_projectors(seed, spare):
     B = columns(system, names) @ columns(system, names).T
     one = np.eye(system.nv)
     P = system.subspaces(x, metric="euclidean").P
-    r = control.inverse_dynamics(system, x, actuated=names)
+    r = control.actuator_forces(system, x, actuated=names)
     parallel = P @ (system.mass_matrix(x) @ r.vdot - (system.applied_forces(x) - system.bias(x)))
     Q = one - B - P + B @ P
     f = parallel - (one - P) @ np.linalg.pinv(Q, rcond=1e-9) @ (one - B) @ parallel
@@ -113,7 +113,7 @@ def test_what_cannot_be_driven_is_found_and_named(seed, spare):
     names = actuators(system, x, 5 * seed, spare)
     B, A = columns(system, names), system.constraint_matrix(x)
     lacking = system.nv - np.linalg.matrix_rank(np.hstack([B, A.T]), 1e-8)
-    r = control.inverse_dynamics(system, x, np.random.default_rng(seed).normal(size=system.nv), actuated=names)
+    r = control.actuator_forces(system, x, np.random.default_rng(seed).normal(size=system.nv), actuated=names)
     assert r.mobility - r.reach == lacking == len(r.undriven) == max(0, -spare)
     assert (r.status == control.Verdict.UNREACHED) == (lacking > 0)
     for motion in r.undriven:
@@ -129,7 +129,7 @@ def test_what_cannot_be_driven_is_found_and_named(seed, spare):
 def test_forces_along_constraints_move_nothing(seed):
     """u + Z w with KᵀB Z = 0 accelerates the mechanism like u."""
     system, x = closed(seed)
-    r = control.inverse_dynamics(system, x, actuated=system.v_names)
+    r = control.actuator_forces(system, x, actuated=system.v_names)
     K = system.subspaces(x).K
     Z = np.linalg.svd(K.T)[2][K.shape[1] :].T
     assert Z.shape[1] == r.redundancy > 0
@@ -144,9 +144,9 @@ def test_limits_are_kept_at_least_cost_or_refused_by_name(share):
     """Against DAQP where there is a solution, against a linear program where there is none."""
     system = zoo.two_arms().compile()
     x = system.state(*zoo.two_arms_start(0.1, 0.55, 0.2))
-    free = control.inverse_dynamics(system, x, {"L1": 3.0})
+    free = control.actuator_forces(system, x, {"L1": 3.0})
     bound = share * np.abs(free.u).max()
-    r = control.inverse_dynamics(system, x, {"L1": 3.0}, limits=bound)
+    r = control.actuator_forces(system, x, {"L1": 3.0}, limits=bound)
     K = system.subspaces(x).K
     N, need = (
         K.T @ system.input_matrix(x),
@@ -171,19 +171,19 @@ def test_limits_are_kept_at_least_cost_or_refused_by_name(share):
 def test_the_limits_shares_above_cover_both_cases():
     system = zoo.two_arms().compile()
     x = system.state(*zoo.two_arms_start(0.1, 0.55, 0.2))
-    free = control.inverse_dynamics(system, x, {"L1": 3.0})
+    free = control.actuator_forces(system, x, {"L1": 3.0})
     size = np.abs(free.u).max()
-    assert control.inverse_dynamics(system, x, {"L1": 3.0}, limits=0.9 * size).success
-    assert not control.inverse_dynamics(system, x, {"L1": 3.0}, limits=0.05 * size).success
+    assert control.actuator_forces(system, x, {"L1": 3.0}, limits=0.9 * size).success
+    assert not control.actuator_forces(system, x, {"L1": 3.0}, limits=0.05 * size).success
 
 
 def test_a_contact_that_only_pushes_is_kept_pushing():
     """A bound on a multiplier is kept by the force of least change that does not disturb the motion."""
     system = zoo.two_arms().compile()
     x = system.state(*zoo.two_arms_start(0.1, 0.55, 0.2))
-    free = control.inverse_dynamics(system, x, {"L1": 3.0})
+    free = control.actuator_forces(system, x, {"L1": 3.0})
     wanted = abs(free.multipliers[0]) + 5.0
-    r = control.inverse_dynamics(system, x, {"L1": 3.0}, reactions={"grip.x": (wanted, np.inf)})
+    r = control.actuator_forces(system, x, {"L1": 3.0}, reactions={"grip.x": (wanted, np.inf)})
     assert r.success
     a = system.acceleration(x, u=r.u)
     np.testing.assert_allclose(a.vdot, free.vdot, atol=1e-9)
@@ -211,9 +211,9 @@ def test_at_a_singular_position_the_extra_freedom_needs_another_motor():
     """The five-bar laid flat gains a freedom; its two motors do not reach it, a third one at the pin does."""
     system = zoo.five_bar().compile()
     flat = system.state(*zoo.five_bar_start(0.0))
-    two = control.inverse_dynamics(system, flat)
+    two = control.actuator_forces(system, flat)
     assert (two.mobility, two.reach, len(two.undriven)) == (3, 2, 1)
-    assert control.inverse_dynamics(system, flat, actuated=["left", "right", "C"]).reach == 3
+    assert control.actuator_forces(system, flat, actuated=["left", "right", "C"]).reach == 3
 
 
 def test_lengths_in_other_units_give_the_same_forces_with_a_characteristic_length():
@@ -224,17 +224,17 @@ def test_lengths_in_other_units_give_the_same_forces_with_a_characteristic_lengt
         system = zoo.slider_crank(**sizes, gravity=9.81 * unit).compile()
         x = system.state(*zoo.slider_crank_start(0.7, 2.0, **sizes))
         W = characteristic_length(system, 0.2 * unit)
-        r = control.inverse_dynamics(system, x, {"A": 5.0}, metric=W)
+        r = control.actuator_forces(system, x, {"A": 5.0}, metric=W)
         forces.append(r.u / [unit**2, unit])  # N m and N in metres
     np.testing.assert_allclose(forces[0], forces[1], rtol=1e-9)
-    plain = control.inverse_dynamics(system, x, {"A": 5.0}).u / [unit**2, unit]
+    plain = control.actuator_forces(system, x, {"A": 5.0}).u / [unit**2, unit]
     assert np.abs(plain - forces[0]).max() > 1e-2 * np.abs(plain).max()
 
 
 def test_constraints_that_are_switched_off_need_no_forces():
     system = zoo.five_bar().compile()
     x = system.state(*zoo.five_bar_start(0.5, 1.0))
-    r = control.inverse_dynamics(system, x, np.ones(4), actuated=system.v_names, active={"E": False})
+    r = control.actuator_forces(system, x, np.ones(4), actuated=system.v_names, active={"E": False})
     np.testing.assert_allclose(r.u, system.inverse_dynamics(x, np.ones(4)), atol=1e-10)
     assert r.mobility == 4
     np.testing.assert_allclose(r.multipliers, 0.0, atol=1e-9)
@@ -243,11 +243,11 @@ def test_constraints_that_are_switched_off_need_no_forces():
 def test_an_acceleration_the_constraints_forbid_is_reported():
     system = zoo.five_bar().compile()
     x = system.state(*zoo.five_bar_start(0.5, 1.0))
-    r = control.inverse_dynamics(system, x, [1.0, 2.0, 3.0, 4.0])
+    r = control.actuator_forces(system, x, [1.0, 2.0, 3.0, 4.0])
     assert r.status == control.Verdict.INADMISSIBLE
     assert r.inadmissible > 0.1
     np.testing.assert_allclose(system.acceleration(x, u=r.u).vdot, r.vdot, atol=1e-9)
-    too_much = control.inverse_dynamics(system, x, {"A": 1.0, "B": 1.0, "C": 9.0})
+    too_much = control.actuator_forces(system, x, {"A": 1.0, "B": 1.0, "C": 9.0})
     assert too_much.status == control.Verdict.INADMISSIBLE
 
 
@@ -263,21 +263,21 @@ def test_mistakes_are_named():
     system = zoo.five_bar().compile()
     x = system.state(*zoo.five_bar_start(0.5))
     with pytest.raises(UnknownName, match="Did you mean 'left'"):
-        control.inverse_dynamics(system, x, actuated=["lefft"])
+        control.actuator_forces(system, x, actuated=["lefft"])
     with pytest.raises(ArgumentError, match="twice"):
-        control.inverse_dynamics(system, x, actuated=["A", "A"])
+        control.actuator_forces(system, x, actuated=["A", "A"])
     with pytest.raises(ArgumentError, match="lower ≤ upper"):
-        control.inverse_dynamics(system, x, limits={"left": (3, -3)})
+        control.actuator_forces(system, x, limits={"left": (3, -3)})
     with pytest.raises(ArgumentError, match="metric is 'manhattan'; needed: 'euclidean' or 'mass'"):
-        control.inverse_dynamics(system, x, metric="manhattan")
+        control.actuator_forces(system, x, metric="manhattan")
     with pytest.raises(ArgumentError, match="above 0"):
-        control.inverse_dynamics(system, x, metric={"left": 0.0})
+        control.actuator_forces(system, x, metric={"left": 0.0})
     two = zoo.five_bar()
     two.add_motor("again", "A")
-    r = control.inverse_dynamics(two.compile(), x.q, metric="mass")
+    r = control.actuator_forces(two.compile(), x.q, metric="mass")
     assert r.status == control.Verdict.UNSOLVED
     assert not r.success
     squared = zoo.five_bar()
     squared.add_joint_force("odd", "B", squared.add_input("w") ** 2)
     with pytest.raises(ValueError, match="not affine in input 'w'"):
-        control.inverse_dynamics(squared.compile(), x.q)
+        control.actuator_forces(squared.compile(), x.q)

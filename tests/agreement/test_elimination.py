@@ -67,12 +67,13 @@ def test_cost_grows_as_the_number_of_loops():
     def ladder(loops):
         m = da.Mechanism(gravity=(0, -9.81, 0))
         cranks = [
-            m.add_body(f"crank{i}", mass=1.0, com=(0, -0.5, 0), inertia=da.rod(1.0, 1.0, "y")) for i in range(loops + 1)
+            m.add_body(f"crank{i}", mass=1.0, com=(0, -0.5, 0), inertia=da.rod_inertia(1.0, 1.0, "y"))
+            for i in range(loops + 1)
         ]
         for i, crank in enumerate(cranks):
             m.add_joint(f"C{i}", da.Revolute("z"), m.ground.at(i, 0, 0), crank)
         for i in range(loops):
-            bar = m.add_body(f"bar{i}", mass=1.0, com=(0.5, 0, 0), inertia=da.rod(1.0, 1.0))
+            bar = m.add_body(f"bar{i}", mass=1.0, com=(0.5, 0, 0), inertia=da.rod_inertia(1.0, 1.0))
             m.add_joint(f"B{i}", da.Revolute("z"), cranks[i].at(0, -1, 0), bar)
             m.close_loop(f"L{i}", da.Revolute("z"), bar.at(1, 0, 0), cranks[i + 1].at(0, -1, 0))
         return m.compile(backend="casadi").function("accelerate").n_instructions()

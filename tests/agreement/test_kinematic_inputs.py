@@ -56,7 +56,7 @@ def test_a_motor_with_the_force_of_the_drive_gives_the_same_motion(seed):
     for name, wrench in by_motor.joints.items():
         if by_motor.determinate[name].all():
             np.testing.assert_allclose(by_input.joints[name], wrench, atol=1e-8 * max(1.0, np.abs(wrench).max()))
-    found = control.inverse_dynamics(system, x, a.vdot)
+    found = control.actuator_forces(system, x, a.vdot)
     assert found.u[found.names.index("lead")] == pytest.approx(force, rel=1e-7, abs=1e-8)
     assert by_input.power["lead"] == pytest.approx(force * x.v[system.led["lead"]])
 

@@ -50,7 +50,7 @@ def test_controllers_and_events_see_velocities(law, hold):
     x = system.state({"J1": 0.5, "J2": -0.3}, v={"J1": 0.4, "J2": 2.0})
     events = {"stop": lambda t, s: s.v[1], "slow": da.Event(da.expression(lambda t, s: s.rate("J1") - 0.1))}
     times = np.linspace(0, 1.0, 6)
-    options = {"u": LAWS[law], "hold": hold, "events": events, "t_eval": times, "rtol": 1e-11, "atol": 1e-12}
+    options = {"u": LAWS[law], "period": hold, "events": events, "t_eval": times, "rtol": 1e-11, "atol": 1e-12}
     runs = [da.simulate(system, x, 1.0, formulation=f, **options) for f in ("auto", "total_rates", "total_rates_xi")]
     assert sum(map(len, runs[0].t_events.values())) > 1
     for run in runs[1:]:
@@ -78,7 +78,7 @@ def test_a_recording_of_a_run_in_total_rates_is_taken_up(tmp_path):
     system = arm()
     x = system.state({"J1": 0.5}, v={"J2": 2.0})
     whole = da.simulate(system, x, 2.0, formulation="total_rates", record=tmp_path / "whole")
-    np.testing.assert_array_equal(da.load(tmp_path / "whole", system).v, whole.v)
+    np.testing.assert_array_equal(da.read_run(tmp_path / "whole", system).v, whole.v)
     part = da.simulate(system, x, 2.0, formulation="total_rates", record=tmp_path / "part", max_steps=whole.steps // 2)
     assert part.t[-1] < 2.0
     rest = da.simulate(

@@ -46,7 +46,7 @@ def test_a_four_bar_cut_at_another_joint_is_the_same_four_bar():
     m = da.Mechanism("four-bar cut at D", gravity=(0, -9.81, 0))
     before = m.ground.at()
     for joint, length, mass in zip("ABC", lengths, masses):
-        link = m.add_body(joint, mass=mass, com=(length / 2, 0, 0), inertia=da.rod(mass, length))
+        link = m.add_body(joint, mass=mass, com=(length / 2, 0, 0), inertia=da.rod_inertia(mass, length))
         m.add_joint(joint, da.Revolute("z"), before, link)
         before = link.at(length)
     m.close_loop("D", da.Revolute("z"), before, m.ground.at(0.55))
@@ -62,7 +62,7 @@ def test_a_slider_without_mass_is_a_point_on_a_line():
     """Uniform bars in both: the slider's own mass goes to zero, its guide becomes the point-on-line row."""
     m = da.Mechanism("point on line", gravity=(0, -9.81, 0))
     crank, rod = (
-        m.add_body(n, mass=w, com=(l / 2, 0, 0), inertia=da.rod(w, l))
+        m.add_body(n, mass=w, com=(l / 2, 0, 0), inertia=da.rod_inertia(w, l))
         for n, w, l in (("c", 1.0, 0.15), ("r", 1.5, 0.45))
     )
     m.add_joint("A", da.Revolute("z"), m.ground, crank)

@@ -16,9 +16,9 @@ def parametric():
     """A four-bar with the length of its crank as a parameter."""
     m = da.Mechanism("four-bar with a parameter", gravity=(0, -9.81, 0))
     a = m.add_parameter("crank length", 0.2)
-    crank = m.add_body("crank", mass=1.0, com=(0.1, 0, 0), inertia=da.rod(1.0, 0.2))
-    coupler = m.add_body("coupler", mass=1.5, com=(0.3, 0, 0), inertia=da.rod(1.5, 0.6))
-    rocker = m.add_body("rocker", mass=1.2, com=(0.2, 0, 0), inertia=da.rod(1.2, 0.4))
+    crank = m.add_body("crank", mass=1.0, com=(0.1, 0, 0), inertia=da.rod_inertia(1.0, 0.2))
+    coupler = m.add_body("coupler", mass=1.5, com=(0.3, 0, 0), inertia=da.rod_inertia(1.5, 0.6))
+    rocker = m.add_body("rocker", mass=1.2, com=(0.2, 0, 0), inertia=da.rod_inertia(1.2, 0.4))
     m.add_joint("A", da.Revolute("z"), m.ground, crank)
     m.add_joint("B", da.Revolute("z"), crank.at(a, 0, 0), coupler)
     m.add_joint("D", da.Revolute("z"), m.ground.at(0.55, 0, 0), rocker)

@@ -247,7 +247,7 @@ def _forces(out: Outcome, plan: Plan, system: da.System, x: da.State, truth: Tru
         if ((sigma > 1e-11) & (sigma < 1e-6)).any():
             continue
         scales = {name: float(1.0 / truth.reach[k]) for name, k in zip(names, chosen)}
-        r = control.inverse_dynamics(system, x, wanted, actuated=names, metric=scales)
+        r = control.actuator_forces(system, x, wanted, actuated=names, metric=scales)
         reach = int((sigma > 1e-8).sum())
         out.check(r.reach == reach, f"reach {r.reach} of {names}, not {reach}")
         if reach == K.shape[1]:

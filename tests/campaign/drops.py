@@ -71,7 +71,7 @@ def _box(rng: np.random.Generator, size: float) -> tuple[da.System, da.State]:
     mass = size**3
     sides = size * rng.uniform(0.3, 1.0, 3)
     m = da.Mechanism("box", gravity=(0, 0, -G))
-    b = m.add_body("box", mass=mass, inertia=da.box(mass, tuple(sides)))
+    b = m.add_body("box", mass=mass, inertia=da.box_inertia(mass, tuple(sides)))
     m.add_joint("f", da.Free(), m.ground, b)
     law = {"friction": float(rng.uniform(0, 1)), "restitution": float(rng.uniform(0, 0.9))}
     for k, signs in enumerate(itertools.product((-0.5, 0.5), repeat=3)):
@@ -90,7 +90,9 @@ def _chain(rng: np.random.Generator, size: float) -> tuple[da.System, da.State]:
     law = {"friction": float(rng.uniform(0, 1)), "restitution": float(rng.uniform(0, 0.9))}
     before, rate = None, np.sqrt(G / size)
     for k in range(3):
-        b = m.add_body(f"b{k}", mass=mass, com=(size / 2, 0, 0), inertia=da.box(mass, (size, 0.1 * size, 0.1 * size)))
+        b = m.add_body(
+            f"b{k}", mass=mass, com=(size / 2, 0, 0), inertia=da.box_inertia(mass, (size, 0.1 * size, 0.1 * size))
+        )
         if before is None:
             m.add_joint("f", da.Free(), m.ground, b)
         else:
@@ -109,7 +111,7 @@ def _linkage(rng: np.random.Generator, size: float) -> tuple[da.System, da.State
     m = da.Mechanism("linkage", gravity=(0, -G, 0))
     lengths = size * np.array([0.2, 0.6, 0.4, 0.55])
     bars = [
-        m.add_body(n, mass=mass, com=(x / 2, 0, 0), inertia=da.box(mass, (x, 0.05 * x, 0.05 * x)))
+        m.add_body(n, mass=mass, com=(x / 2, 0, 0), inertia=da.box_inertia(mass, (x, 0.05 * x, 0.05 * x)))
         for n, x in zip("abd", lengths)
     ]
     a, b, d = bars

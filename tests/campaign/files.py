@@ -1,4 +1,4 @@
-"""`python -m tests.campaign.files N --seed S`: changed files to every reader, `da.read` and `da.load`.
+"""`python -m tests.campaign.files N --seed S`: changed files to every reader, `da.read` and `da.read_run`.
 
 Each is read, or refused by an error of this library with a sentence, within seconds and bounded memory. Good files are
 small and made here, so that nothing but this folder is needed. A crash is seen by whoever started the process; the case

@@ -86,7 +86,7 @@ def _motions(system: da.System, x: da.State, by: Units, rate: np.ndarray, place:
     out: dict[str, Any] = {}
     names = system.v_names[::2]
     scales = {name: float(1.0 / rate[2 * k]) for k, name in enumerate(names)}
-    r = control.inverse_dynamics(system, x, 0.3 * rate / by.clock**2, actuated=names, metric=scales)
+    r = control.actuator_forces(system, x, 0.3 * rate / by.clock**2, actuated=names, metric=scales)
     out["reach"] = (r.reach, r.success)
     try:
         out["independent"] = da.linearize(system, x).velocities

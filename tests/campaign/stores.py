@@ -87,7 +87,7 @@ class Recordings:
     def examine(self, place: Path, whole: da.Run) -> str:
         """What a damaged recording gives: read, then taken up again."""
         try:
-            found = da.load(place, self.system)
+            found = da.read_run(place, self.system)
         except da.DalembertError:
             read = "refused"
         else:

@@ -219,12 +219,12 @@ def test_simulate_writes_pictures_and_recordings(dal, tmp_path):
     assert dal("simulate", "four_bar", 0.5, *files)[0] == 0
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.arrow", "a.html", "a.png"]
     system = zoo.four_bar().compile()
-    assert da.load(tmp_path / "a.arrow", system).t[-1] == 0.5
+    assert da.read_run(tmp_path / "a.arrow", system).t[-1] == 0.5
     code, _, err = dal("simulate", "four_bar", 1, "--record", tmp_path / "a.arrow")
     assert code == 3
     assert "exists" in err
     assert dal("simulate", "four_bar", 1, "--record", tmp_path / "a.arrow", "--resume")[0] == 0
-    assert da.load(tmp_path / "a.arrow", system).t[-1] == 1.0
+    assert da.read_run(tmp_path / "a.arrow", system).t[-1] == 1.0
 
 
 def test_the_zoo_is_listed(answer, dal):

@@ -36,7 +36,7 @@ def test_forms_hold_the_same_numbers(dal, tmp_path):
 
 def test_a_run_as_arrow_is_a_run_file(dal, tmp_path):
     assert dal("simulate", "four_bar", 0.5, *HELD, "-o", tmp_path / "run.arrow")[0] == 0
-    assert da.load(tmp_path / "run.arrow", zoo.four_bar().compile()).success
+    assert da.read_run(tmp_path / "run.arrow", zoo.four_bar().compile()).success
 
 
 def test_every_command_has_every_form(dal):

@@ -97,7 +97,7 @@ def test_a_chain_of_dyads_has_two_modes_for_each():
     """Jansen's leg but for its foot: each pin is on two circles, so 2³ modes, which intersections of circles give."""
     lengths = {"crank": 0.15, "upper": 0.5, "lower": 0.619, "rocker": 0.415, "rod": 0.393, "link": 0.5, "last": 0.45}
     m = da.Mechanism("dyads")
-    body = {n: m.add_body(n, mass=1.0, com=(x / 2, 0, 0), inertia=da.rod(1.0, x)) for n, x in lengths.items()}
+    body = {n: m.add_body(n, mass=1.0, com=(x / 2, 0, 0), inertia=da.rod_inertia(1.0, x)) for n, x in lengths.items()}
     O, Z = np.array([0.38, 0.078]), np.zeros(2)
     m.add_joint("O", da.Revolute("z"), m.ground.at(*O, 0), body["crank"])
     m.add_joint("Z1", da.Revolute("z"), m.ground, body["rocker"])

@@ -33,7 +33,7 @@ def test_a_damped_oscillator_loses_what_its_damper_takes():
 def test_a_driver_does_the_work_that_its_arm_takes_up(options):
     """An arm driven as θ = sin 2t: its energy is ½ J θ̇² + m g l/2 sin θ; what hangs on it is in the balance."""
     m = da.Mechanism("driven", gravity=(0, -9.81, 0))
-    arm, tip = (m.add_body(n, mass=1.0, com=(0.5, 0, 0), inertia=da.rod(1.0, 1.0)) for n in ("arm", "tip"))
+    arm, tip = (m.add_body(n, mass=1.0, com=(0.5, 0, 0), inertia=da.rod_inertia(1.0, 1.0)) for n in ("arm", "tip"))
     m.add_joint("A", da.Revolute("z"), m.ground, arm)
     m.add_joint("B", da.Revolute("z"), m.ground.at(3, 0), tip)  # a pendulum of its own
     m.add_driver("motor", "A", lambda t: ca.sin(2 * t))
@@ -72,7 +72,8 @@ def floating_chain(gravity=(0, 0, 0)):
     base = m.add_body("base", mass=2.0, com=(0.2, 0.1, 0.05), inertia=(0.3, 0.4, 0.5))
     m.add_joint("float", da.Free(), m.ground, base)
     a, b, c = (
-        m.add_body(n, mass=1.0, com=(x / 2, 0, 0), inertia=da.rod(1.0, x)) for n, x in zip("abc", (0.3, 0.7, 0.5))
+        m.add_body(n, mass=1.0, com=(x / 2, 0, 0), inertia=da.rod_inertia(1.0, x))
+        for n, x in zip("abc", (0.3, 0.7, 0.5))
     )
     m.add_joint("A", da.Revolute("z"), base, a)
     m.add_joint("B", da.Revolute("z"), a.at(0.3), b)
@@ -307,7 +308,9 @@ def test_what_is_held_at_rest_succeeds_alone_and_in_ensembles(size):
 def test_a_mechanism_at_rest_without_loads_keeps_its_balance(angle):
     """Feedback on loops that are closed to rounding moves it by 1e-15 rad/s: no success is lost."""
     m = da.Mechanism("four-bar", gravity=(0, 0, 0))
-    a, b, c = (m.add_body(n, mass=1.0, com=(l / 2, 0, 0), inertia=da.rod(1.0, l)) for n, l in zip("abc", (0.3, 1, 0.8)))
+    a, b, c = (
+        m.add_body(n, mass=1.0, com=(l / 2, 0, 0), inertia=da.rod_inertia(1.0, l)) for n, l in zip("abc", (0.3, 1, 0.8))
+    )
     m.add_joint("A", da.Revolute("z"), m.ground, a)
     m.add_joint("B", da.Revolute("z"), a.at(0.3), b)
     m.add_joint("D", da.Revolute("z"), m.ground.at(1.0), c)
@@ -324,7 +327,7 @@ def test_a_mechanism_at_rest_without_loads_keeps_its_balance(angle):
 def test_a_loaded_structure_at_rest_keeps_its_balance(speed):
     """A triangle of bars under 104 N: what its pins give way by is rounding."""
     m = da.Mechanism("frame", gravity=(0, 0, 0))
-    b, c = (m.add_body(n, mass=1.0, com=(0.5, 0, 0), inertia=da.rod(1.0, 1.0)) for n in "bc")
+    b, c = (m.add_body(n, mass=1.0, com=(0.5, 0, 0), inertia=da.rod_inertia(1.0, 1.0)) for n in "bc")
     m.add_joint("A", da.Revolute("z"), m.ground, b)
     m.add_joint("B", da.Revolute("z"), m.ground.at(1, 0, 0), c)
     m.close_loop("C", da.Revolute("z"), b.at(1, 0, 0), c.at(1, 0, 0))

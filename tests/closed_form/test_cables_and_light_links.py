@@ -14,7 +14,7 @@ CORNERS = [(-0.2, 0.1), (0.2, 0.1), (-0.2, -0.1), (0.2, -0.1)]
 def cables(limits=(None, 0)):
     """A plate on four cables, which pull only: their forces are negative."""
     m = da.Mechanism("cables", gravity=(0, -9.81, 0))
-    plate = m.add_body("plate", mass=10.0, inertia=da.box(10.0, (0.4, 0.2, 0.1)))
+    plate = m.add_body("plate", mass=10.0, inertia=da.box_inertia(10.0, (0.4, 0.2, 0.1)))
     m.add_joint("P", da.Planar("z"), m.ground, plate)
     for k, (a, c) in enumerate(zip(ANCHORS, CORNERS)):
         m.add_actuator(f"c{k}", m.ground.at(*a, 0), plate.at(*c, 0), limits=limits)
@@ -40,7 +40,7 @@ def test_inputs_that_hold_cables_are_the_smallest_within_their_own_limits():
     weight = system.gravity_vector(x)
     exact = smallest(system, x, weight, [(None, 0)] * 4)
     np.testing.assert_allclose(da.equilibrium(system, x, solve_for="u").u, exact, atol=1e-6)
-    np.testing.assert_allclose(control.inverse_dynamics(system, x, {}).u, exact, atol=1e-6)
+    np.testing.assert_allclose(control.actuator_forces(system, x, {}).u, exact, atol=1e-6)
     side = da.static_forces(system, x, [{}, {"plate": (30.0, 0, 0)}])
     np.testing.assert_allclose(side.u[0], exact, atol=1e-6)
     pulled = weight - system.jacobian(x, "plate", axes="world").T @ [0, 0, 0, 30.0, 0, 0]

@@ -20,7 +20,7 @@ def driven_four_bar(L):
     """Its rocker is led beyond the angle at which coupler and crank are folded."""
     m = da.Mechanism("four-bar", gravity=(0, -9.81 * L, 0))
     crank, coupler, rocker = (
-        m.add_body(name, mass=1.0, com=(length * L / 2, 0, 0), inertia=da.rod(1.0, length * L))
+        m.add_body(name, mass=1.0, com=(length * L / 2, 0, 0), inertia=da.rod_inertia(1.0, length * L))
         for name, length in {"crank": 0.5, "coupler": 1.2, "rocker": 1.0}.items()
     )
     m.add_joint("A", da.Revolute("z"), m.ground, crank)

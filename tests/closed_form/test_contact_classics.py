@@ -67,7 +67,7 @@ def machine(rng):
     at, links = m.ground.at(0, 0, rng.uniform(0.6, 1.2)), int(rng.integers(2, 4))
     for k in range(links):
         length, mass = rng.uniform(0.3, 0.6), rng.uniform(0.2, 2.0)
-        body = m.add_body(f"l{k}", mass=mass, com=(0, 0, -length / 2), inertia=da.rod(mass, length, "z"))
+        body = m.add_body(f"l{k}", mass=mass, com=(0, 0, -length / 2), inertia=da.rod_inertia(mass, length, "z"))
         stops = da.Stops(restitution=rng.uniform(0.0, 0.8))
         m.add_joint(f"j{k}", da.Revolute("y"), at, body, friction=rng.choice([0.0, 0.3]),
                     **({"limits": (-1.2, 1.2), "stops": stops} if k else {}))  # fmt: skip

@@ -40,7 +40,7 @@ def test_a_ball_that_spins_and_goes_sideways_moves_as_newton_says_whatever_the_f
     if np.isfinite(friction):
         w = 30.0 * n + np.array([0.0, 10.0, 0.0])
     m = da.Mechanism("dome", gravity=(0, 0, -g))
-    ball = m.add_body("ball", mass=2.0, inertia=da.sphere(2.0, r))
+    ball = m.add_body("ball", mass=2.0, inertia=da.sphere_inertia(2.0, r))
     m.add_joint("ball", da.Free(), m.ground, ball)
     frame = m.ground.at(0, 0, 0, rotation=da.rotation((1.0, -2.0, 1.5), turn))
     coefficient = 50.0 if np.isinf(friction) else friction
@@ -64,7 +64,7 @@ def leaving_angle(start: float, friction: float, tilt: float) -> float:
     """The angle from the vertical at which a ball leaves a dome, from rest at `start`; all of it turned by `tilt`."""
     T = da.rotation((1.0, 2.0, -1.0), tilt)
     m = da.Mechanism("dome", gravity=T @ [0, 0, -g])
-    ball = m.add_body("ball", mass=2.0, inertia=da.sphere(2.0, r))
+    ball = m.add_body("ball", mass=2.0, inertia=da.sphere_inertia(2.0, r))
     m.add_joint("ball", da.Free(), m.ground, ball)
     m.add_contact("dome", ball, radius=r, on=m.ground.at(0, 0, 0, rotation=T), on_radius=R, friction=friction)
     x = (R + r) * (T @ [np.sin(start), 0, np.cos(start)])
@@ -94,7 +94,7 @@ def test_a_ball_that_rolls_leaves_a_dome_at_ten_seventeenths():
 def test_a_ball_between_two_fists_needs_enough_friction(friction):
     """Pressed with 8 N from both sides, 1 kg is held where 2 · 8 N · μ > 9.81 N, else it falls with what is missing."""
     m = da.Mechanism("fists", gravity=(0, 0, -g))
-    ball = m.add_body("ball", mass=1.0, inertia=da.sphere(1.0, r))
+    ball = m.add_body("ball", mass=1.0, inertia=da.sphere_inertia(1.0, r))
     m.add_joint("ball", da.Free(), m.ground, ball)
     for side, name in ((-1, "left"), (1, "right")):
         fist = m.add_body(name, mass=0.5)

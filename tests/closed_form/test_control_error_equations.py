@@ -171,7 +171,7 @@ def test_feedback_of_measured_forces_removes_what_the_model_does_not_know(gains,
     law = control.hybrid_control(
         model, task, at, {"grip.x": -20.0}, rate=20.0, force_gains=gains, sensor=control.force_sensor(plant)
     )
-    run = da.simulate(plant, plant.state(x.q), 2.0, u=law, hold=0.005)
+    run = da.simulate(plant, plant.state(x.q), 2.0, u=law, period=0.005)
     end = run.state(-1)
     unaided = control.hybrid_control(model, task, at, {"grip.x": -20.0}, rate=20.0)
     rest = -20.0 - plant.acceleration(end, u=unaided(2.0, end)).multipliers[0]
@@ -259,7 +259,7 @@ def test_a_slider_crank_of_equal_links_is_driven_through_its_singularity():
     x = system.state(*zoo.equal_slider_crank_start(0.8))
     move = control.quintic({"q1": 0.8}, {"q1": 2.3}, 1.0)
     law = control.motion_control(system, control.coordinates("q1"), move, rate=20.0)
-    run = da.simulate(system, x, 1.0, u=law, hold=0.001)
+    run = da.simulate(system, x, 1.0, u=law, period=0.001)
     assert run.success
     end = run.state(-1)
     assert end["q1"] == pytest.approx(2.3, abs=2e-3)
@@ -279,14 +279,14 @@ def test_pd_control_comes_to_rest_at_its_reference_and_loses_energy_all_the_way(
 
 
 def test_samples_held_longer_err_more_in_proportion():
-    """Sampling and hold is a method of first order: half the period, half the error."""
+    """Sampling and period is a method of first order: half the period, half the error."""
     system = zoo.five_bar().compile()
     x = system.state(*zoo.five_bar_start(-1.0))
     swing = control.Trajectory(lambda t: [x["A"] + 0.3 * (1 - ca.cos(3 * t)), x["B"]], ["A", "B"])
     errors = []
     for hold in (0.01, 0.005, 0.0025):
         law = control.motion_control(system, control.coordinates("A", "B"), swing, rate=10.0)
-        run = da.simulate(system, x, 0.5, u=law, hold=hold)
+        run = da.simulate(system, x, 0.5, u=law, period=hold)
         errors.append(np.abs(law.error(0.5, run.state(-1))[0]).max())
     slopes = np.log2(np.divide(errors[:-1], errors[1:]))
     np.testing.assert_allclose(slopes, 1.0, atol=0.15)

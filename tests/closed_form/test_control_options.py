@@ -26,7 +26,7 @@ def arm():
     m = da.Mechanism("arm", gravity=(0, 0, 0))
     last = m.ground
     for k in range(3):
-        body = m.add_body(f"b{k}", mass=1.0 + k, com=(0.2, 0, 0), inertia=da.rod(1.0 + k, 0.4))
+        body = m.add_body(f"b{k}", mass=1.0 + k, com=(0.2, 0, 0), inertia=da.rod_inertia(1.0 + k, 0.4))
         m.add_joint(f"q{k}", da.Revolute("z"), last, body)
         m.add_motor(f"u{k}", f"q{k}")
         last = body.at(0.4, 0, 0)
@@ -104,10 +104,10 @@ def test_measures_are_the_wrench_of_the_loop_along_any_axis(axes):
     system, x = arms()
     axis = np.array([0.6, -0.8, 0.0])
     measures = {
-        "along": control.force_along("grip", axis, axes=axes),
+        "along": control.force_along("grip", axis, frame=axes),
         "turn": control.force_along("grip", "z", kind="moment"),
     }
-    found = control.inverse_dynamics(system, x, {"L1": 1.0}, measures=measures)
+    found = control.actuator_forces(system, x, {"L1": 1.0}, measures=measures)
     wrench = system.constraint_forces(x, u=found.u).loops["grip"]
     b = next(c for c in system.description.constraints if c.name == "grip").b
     R = x.rotation(b)
@@ -195,10 +195,10 @@ def test_integral_action_takes_away_the_error_of_an_unknown_force():
     for gain, left in ((0.0, force / 2.0 / 25.0), (60.0, 0.0)):
         options = {"rate": 5.0, "integral": gain, "actuated": ["drive"]}
         law, wind = control.motion_control(system, control.coordinates("x"), [0.2], **options), np.array([0.0, force])
-        run = da.simulate(system, {"x": 0.0}, 12.0, u=lambda t, s, law=law, wind=wind: law(t, s) + wind, hold=4e-3)
+        run = da.simulate(system, {"x": 0.0}, 12.0, u=lambda t, s, law=law, wind=wind: law(t, s) + wind, period=4e-3)
         assert abs(run["x"][-1] - 0.2) == pytest.approx(left, abs=1e-4)
     law = control.motion_control(system, control.coordinates("x"), [0.2], rate=5.0, integral=60.0, limits=0.1)
-    with pytest.raises(ArgumentError, match="hold"):
+    with pytest.raises(ArgumentError, match="period"):
         da.simulate(system, {"x": 0.0}, 0.1, u=law)
     for k in range(50):
         law(0.01 * k, system.state())
@@ -213,7 +213,7 @@ def test_epsilon_ignores_the_constraint_next_to_a_singular_position(epsilon, ign
     P = system.subspaces(x, metric="euclidean", epsilon=epsilon).P
     exact = np.eye(2) if ignored else np.array([[0.2, -0.4], [-0.4, 0.8]])
     np.testing.assert_allclose(P, exact, atol=1e-12)
-    found = control.inverse_dynamics(system, x, {"q1": 2.0}, epsilon=epsilon)
+    found = control.actuator_forces(system, x, {"q1": 2.0}, epsilon=epsilon)
     assert found.mobility == (2 if ignored else 1)
     law = control.motion_control(system, control.coordinates("q1"), [1.0], epsilon=epsilon)
     assert law.explain(0.0, x).mobility == found.mobility
@@ -228,7 +228,7 @@ def test_epsilon_ignores_the_constraint_next_to_a_singular_position(epsilon, ign
 def test_damping_bounds_the_forces_where_a_task_becomes_singular():
     """A stretched arm asked to move along itself: θ̈ = J v̇ damped, ‖v̇‖ ≤ ‖a‖/(2λ) in the mass metric."""
     m = da.Mechanism("two links", gravity=(0, 0, 0))
-    one, two = (m.add_body(n, mass=1.0, com=(0.5, 0, 0), inertia=da.rod(1.0, 1.0)) for n in ("one", "two"))
+    one, two = (m.add_body(n, mass=1.0, com=(0.5, 0, 0), inertia=da.rod_inertia(1.0, 1.0)) for n in ("one", "two"))
     m.add_joint("A", da.Revolute("z"), m.ground, one)
     m.add_joint("B", da.Revolute("z"), one.at(1.0, 0, 0), two)
     m.add_motor("a", "A")
@@ -256,12 +256,12 @@ def test_a_reference_beyond_the_workspace_is_refused_or_approached():
     goal = np.array([0.0, -0.6, 0.0])
     path = control.quintic([0.0, 0.0, 0.0], goal, 2.0)
     refused = control.motion_control(system, task, path, rate=30.0, out_of_reach="refuse")
-    run = da.simulate(system, x, 3.0, u=refused, hold=0.01)
+    run = da.simulate(system, x, 3.0, u=refused, period=0.01)
     assert not run.success
     assert "out of reach" in run.message
     assert 0.4 < run.t[-1] < 2.0
     law = control.motion_control(system, task, path, rate=30.0, out_of_reach="approach")
-    run = da.simulate(system, x, 3.0, u=law, hold=0.005)
+    run = da.simulate(system, x, 3.0, u=law, period=0.005)
     assert run.success, run.message
     theta = law.plant.task_values(3.0, run.state(-1))[0]
     start = run.state(-1)
@@ -315,15 +315,17 @@ def test_bounded_laws_run_natively_as_from_python(seed):
     forces = {"grip.x": control.Trajectory(lambda t: -20.0 - 10 * ca.sin(3 * t))}
     law = control.hybrid_control(system, task, lift, forces, rate=15.0, **options)
     assert law.is_native
-    fast = da.simulate(system, x, 0.2, u=law, hold=0.01)
-    slow = da.simulate(system, x, 0.2, u=lambda t, s: law(t, s), hold=0.01)
+    fast = da.simulate(system, x, 0.2, u=law, period=0.01)
+    slow = da.simulate(system, x, 0.2, u=lambda t, s: law(t, s), period=0.01)
     np.testing.assert_allclose(fast.u, slow.u, atol=1e-7 * np.abs(fast.u).max())
     assert np.abs(fast.u).max() <= options["limits"] * (1 + 1e-9)
 
 
 def two_links():
     m = da.Mechanism("two links", gravity=(0, 0, 0))
-    upper, lower = (m.add_body(n, mass=1.0, com=(0.5, 0, 0), inertia=da.rod(1.0, 1.0)) for n in ("upper", "lower"))
+    upper, lower = (
+        m.add_body(n, mass=1.0, com=(0.5, 0, 0), inertia=da.rod_inertia(1.0, 1.0)) for n in ("upper", "lower")
+    )
     m.add_joint("A", da.Revolute("z"), m.ground, upper)
     m.add_joint("B", da.Revolute("z"), upper.at(1.0), lower)
     m.add_motor("a", "A")
@@ -345,7 +347,7 @@ def test_a_bound_of_one_coordinate_leaves_another_on_its_reference(make, bound):
     law = control.motion_control(
         system, control.coordinates("A", "B"), {"A": x["A"] + 0.5, "B": x["B"]}, rate=8.0, **{bound: {"A": fastest}}
     )
-    run = da.simulate(system, x, 0.3, u=law, hold=0.002)
+    run = da.simulate(system, x, 0.3, u=law, period=0.002)
     assert law.explain(0.0, x).status == Verdict.LIMITED
     assert abs(run["B"] - x["B"]).max() < 2e-5
     if bound == "speeds":

@@ -47,7 +47,7 @@ def test_at_a_dead_point_an_actuator_drives_nothing_and_the_verdict_says_so(case
     system, start, dead_points = make(seed)
     for dead in dead_points:
         for delta in NOTHING:
-            found = control.inverse_dynamics(system, system.state(*start(dead + delta)), {"A": 5.0}, actuated=actuated)
+            found = control.actuator_forces(system, system.state(*start(dead + delta)), {"A": 5.0}, actuated=actuated)
             assert (found.reach, found.mobility, found.status) == (0, 1, Verdict.UNREACHED)
             assert np.abs(found.u).max() == 0.0
             assert found.condition == np.inf
@@ -64,8 +64,8 @@ def test_beside_a_dead_point_forces_grow_like_the_distance_falls(case, seed):
         forces, conditions = [], []
         for delta in SOMETHING:
             x = system.state(*start(dead + delta))
-            found = control.inverse_dynamics(system, x, {"A": 5.0}, actuated=actuated)
-            by_hand = control.inverse_dynamics(system, x, {"A": 5.0}, actuated=["A"])["A"]
+            found = control.actuator_forces(system, x, {"A": 5.0}, actuated=actuated)
+            by_hand = control.actuator_forces(system, x, {"A": 5.0}, actuated=["A"])["A"]
             lever = system.subspaces(x).K[:, 0]
             lever = lever[system.v_names.index("guide" if case == "slider-crank" else "D")] / lever[0]
             assert found.success
@@ -97,7 +97,7 @@ def test_a_task_that_stands_still_at_a_dead_point_is_not_driven_there(seed):
         law = control.motion_control(
             system, control.coordinates("guide"), {"guide": x["guide"] * 0.9}, actuated=["torque"]
         )
-        rest = control.inverse_dynamics(system, x, actuated=["torque"])["torque"]
+        rest = control.actuator_forces(system, x, actuated=["torque"])["torque"]
         assert law(0.0, x)[0] == pytest.approx(rest, rel=1e-6)
         found = law.explain(0.0, x)
         assert (found.status, found.task_rank, found.task_condition) == (Verdict.UNREACHED, 0, np.inf)
@@ -145,7 +145,7 @@ def test_a_reference_beyond_the_workspace_is_not_called_reached():
             found = law.explain(t, x)
             assert found.status == verdict
             assert found.success == (radius < 0.1)
-    run = da.simulate(system, x, 1.0, u=law, hold=0.002, max_steps=2000)
+    run = da.simulate(system, x, 1.0, u=law, period=0.002, max_steps=2000)
     assert law.explain(run.t[-1], run.state(-1)).status == Verdict.OUT_OF_REACH
     assert "the task is not reached" in law.explain(run.t[-1], run.state(-1)).message
     assert run.message.endswith("of its controller: " + law.explain(run.t[-1], run.state(-1)).message)
@@ -178,16 +178,16 @@ def test_verdicts_on_forces_do_not_depend_on_units(size, mass, time):
         ({"actuated": ["ML1", "ML2"]}, {}, Verdict.UNREACHED),
     ]
     for options, reactions, verdict in cases:
-        usual = control.inverse_dynamics(one, x, {"L1": 0.7}, **options, reactions=reactions)
+        usual = control.actuator_forces(one, x, {"L1": 0.7}, **options, reactions=reactions)
         scaled = {row: (low * force, high * force) for row, (low, high) in reactions.items()}
         more = {**options, "limits": options["limits"] * moment} if "limits" in options else options
-        found = control.inverse_dynamics(other, y, {"L1": 0.7 / time**2}, **more, reactions=scaled)
+        found = control.actuator_forces(other, y, {"L1": 0.7 / time**2}, **more, reactions=scaled)
         assert usual.status == found.status == verdict
         assert (found.reach, found.mobility) == (usual.reach, usual.mobility)
         assert found.condition == pytest.approx(usual.condition, rel=1e-6)
         np.testing.assert_allclose(found.u / moment, usual.u, atol=1e-5 * np.abs(usual.u).max())
     wrong = np.ones(other.nv) / time**2
-    assert control.inverse_dynamics(other, y, wrong).status == Verdict.INADMISSIBLE
+    assert control.actuator_forces(other, y, wrong).status == Verdict.INADMISSIBLE
 
 
 def laws(system, size, mass, time):
@@ -229,7 +229,7 @@ def test_where_the_motion_is_given_up_bounds_of_constraint_forces_are_kept(limit
 
     system = zoo.two_arms().compile(backend="casadi")
     x = system.state(*zoo.two_arms_start())
-    found = control.inverse_dynamics(system, x, limits=limit, reactions={"grip.x": (-np.inf, -20.0)})
+    found = control.actuator_forces(system, x, limits=limit, reactions={"grip.x": (-np.inf, -20.0)})
     assert found.status == Verdict.LIMITED
     assert np.abs(found.u).max() <= limit * (1 + 1e-9)
     assert found.multipliers[system.row_names.index("grip.x")] <= -20.0 * (1 - 1e-6)

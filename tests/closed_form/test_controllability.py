@@ -18,12 +18,16 @@ def side_by_side(seed, least=1e-2, most=10.0):
         length, mass = least * (most / least) ** rng.random(), 10.0 ** rng.uniform(-1, 1)
         kind, hinge = rng.integers(4) if k else 2, m.ground.at(k, 0, 0)
         link = m.add_body(
-            f"link {k}", mass=mass, com=(0, -length / 2 * (kind > 1), 0), inertia=da.rod(mass, length, "y")
+            f"link {k}", mass=mass, com=(0, -length / 2 * (kind > 1), 0), inertia=da.rod_inertia(mass, length, "y")
         )
         m.add_joint(f"machine {k}", da.Prismatic("x") if kind == 0 else da.Revolute("z"), hinge, link)
         if kind == 3:
-            coupler = m.add_body(f"coupler {k}", mass=mass, com=(length, 0, 0), inertia=da.rod(mass, 2 * length))
-            rocker = m.add_body(f"rocker {k}", mass=mass, com=(0, -length / 2, 0), inertia=da.rod(mass, length, "y"))
+            coupler = m.add_body(
+                f"coupler {k}", mass=mass, com=(length, 0, 0), inertia=da.rod_inertia(mass, 2 * length)
+            )
+            rocker = m.add_body(
+                f"rocker {k}", mass=mass, com=(0, -length / 2, 0), inertia=da.rod_inertia(mass, length, "y")
+            )
             m.add_joint(f"B {k}", da.Revolute("z"), link.at(0, -length, 0), coupler)
             m.add_joint(f"D {k}", da.Revolute("z"), m.ground.at(k + 2 * length, 0, 0), rocker)
             m.close_loop(f"C {k}", da.Revolute("z"), coupler.at(2 * length, 0, 0), rocker.at(0, -length, 0))

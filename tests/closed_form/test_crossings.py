@@ -102,7 +102,7 @@ def test_no_motion_leaves_a_chain_that_is_stretched(base):
         m.add_driver("drive", "base", lambda t: 0.5 * t)
     last = stand.at()
     for name in "ABC":
-        link = m.add_body(f"link {name}", mass=1.0, com=(0.5, 0, 0), inertia=da.rod(1.0, 1.0))
+        link = m.add_body(f"link {name}", mass=1.0, com=(0.5, 0, 0), inertia=da.rod_inertia(1.0, 1.0))
         m.add_joint(name, da.Revolute("z"), last, link)
         last = link.at(1.0)
     m.close_loop("D", da.Revolute("z"), last, stand.at(3.0))

@@ -138,22 +138,22 @@ def test_a_regressor_times_its_parameters_is_inverse_dynamics():
 def test_base_parameters_of_a_planar_arm():
     """Of two links in a vertical plane six combinations count, those of any textbook."""
     m = da.Mechanism("arm", gravity=(0, -9.81, 0))
-    a, b = (m.add_body(n, mass=2.0, com=(0.3, 0.1, 0), inertia=da.rod(2.0, 0.7)) for n in "ab")
+    a, b = (m.add_body(n, mass=2.0, com=(0.3, 0.1, 0), inertia=da.rod_inertia(2.0, 0.7)) for n in "ab")
     m.add_joint("A", da.Revolute("z"), m.ground, a)
     m.add_joint("B", da.Revolute("z"), a.at(0.7, 0, 0), b)
     system = m.compile(backend="casadi")
     rng = np.random.default_rng(0)
     base = da.regressor(system, tuple(rng.normal(size=(3, 30, 2)))).base
     assert len(base.names) == 6
-    value = dict(zip(base.regression.names, base.regression.values))
+    value = dict(zip(base.regressor.names, base.regressor.values))
     textbook = {
         "a: Jzz": value["a: Jzz"] + 0.49 * value["b: m"], "a: mx": value["a: mx"] + 0.7 * value["b: m"],
         "a: my": value["a: my"], "b: Jzz": value["b: Jzz"], "b: mx": value["b: mx"], "b: my": value["b: my"],
     }  # fmt: skip
-    picked = np.zeros((6, len(base.regression.names)))
+    picked = np.zeros((6, len(base.regressor.names)))
     for k, name in enumerate(textbook):
-        picked[k, base.regression.names.index(name)] = 1.0
-    picked[0, base.regression.names.index("b: m")], picked[1, base.regression.names.index("b: m")] = 0.49, 0.7
+        picked[k, base.regressor.names.index(name)] = 1.0
+    picked[0, base.regressor.names.index("b: m")], picked[1, base.regressor.names.index("b: m")] = 0.49, 0.7
     T = np.linalg.lstsq(base.combinations.T, picked.T, rcond=None)[0].T  # textbook = T · ours
     np.testing.assert_allclose(T @ base.combinations, picked, atol=1e-9)
     np.testing.assert_allclose(T @ base.values, list(textbook.values()), rtol=1e-9)

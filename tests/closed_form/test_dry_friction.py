@@ -100,7 +100,7 @@ def test_stribecks_law_slides_at_the_force_of_its_speed(exponent):
 def test_a_ball_slides_until_it_rolls_with_five_sevenths_of_its_speed():
     r, mu, v = 0.1, 0.2, (1.0, 0.5)
     m = da.Mechanism("bowl", gravity=(0, 0, -G))
-    m.add_joint("f", da.Free(), m.ground, m.add_body("ball", mass=1.0, inertia=da.sphere(1.0, r)))
+    m.add_joint("f", da.Free(), m.ground, m.add_body("ball", mass=1.0, inertia=da.sphere_inertia(1.0, r)))
     m.add_contact("lane", "ball", radius=r, friction=mu)
     system = m.compile()
     run = da.simulate(system, system.state({"f": [1, 0, 0, 0, 0, 0, r]}, v={"f.vx": v[0], "f.vy": v[1]}), 1.0)
@@ -118,7 +118,7 @@ def test_a_ladder_of_two_contacts_slips_above_its_angle():
     mu, length = 0.4, 2.0
     critical = np.arctan((1 - mu**2) / (2 * mu))
     m = da.Mechanism("ladder", gravity=(0, 0, -G))
-    rod = m.add_body("rod", mass=5.0, com=(length / 2, 0, 0), inertia=da.rod(5.0, length))
+    rod = m.add_body("rod", mass=5.0, com=(length / 2, 0, 0), inertia=da.rod_inertia(5.0, length))
     slide, lift = m.add_body("slide"), m.add_body("lift")
     m.add_joint("x", da.Prismatic("x"), m.ground, slide)
     m.add_joint("z", da.Prismatic("z"), slide, lift)
@@ -172,7 +172,7 @@ def test_a_rod_that_can_neither_stick_nor_slide_ends_the_run_at_its_start_with_a
     critical = (1 + 3 * np.cos(angle) ** 2) / (3 * np.sin(angle) * np.cos(angle))
     for mu, paradox in ((0.98 * critical, False), (1.02 * critical, True)):
         m = da.Mechanism("rod", gravity=(0, 0, -G))
-        rod = m.add_body("rod", mass=1.0, com=(length / 2, 0, 0), inertia=da.rod(1.0, length))
+        rod = m.add_body("rod", mass=1.0, com=(length / 2, 0, 0), inertia=da.rod_inertia(1.0, length))
         slide, lift = m.add_body("slide"), m.add_body("lift")
         m.add_joint("x", da.Prismatic("x"), m.ground, slide)
         m.add_joint("z", da.Prismatic("z"), slide, lift)

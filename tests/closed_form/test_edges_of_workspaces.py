@@ -15,7 +15,7 @@ ANGLES = np.random.default_rng(16).uniform(-np.pi, np.pi, 12)
 def arm():
     """Two links of 1 m: the tip reaches a disc of 2 m."""
     m = da.Mechanism("arm", gravity=(0, 0, 0))
-    one, two = (m.add_body(n, mass=1.0, com=(0.5, 0, 0), inertia=da.rod(1.0, 1.0)) for n in "ab")
+    one, two = (m.add_body(n, mass=1.0, com=(0.5, 0, 0), inertia=da.rod_inertia(1.0, 1.0)) for n in "ab")
     m.add_joint("A", da.Revolute("z"), m.ground, one)
     m.add_joint("B", da.Revolute("z"), one.at(1.0, 0, 0), two)
     m.add_motor("a", "A")
@@ -146,7 +146,7 @@ def test_the_run_and_the_law_say_that_a_reference_is_out_of_reach():
     path = control.quintic([1.5, 0.0], [2.6, 0.0], 1.0)
     law = control.motion_control(system, control.position("tip", "xy"), path, rate=20.0, out_of_reach="approach")
     start = system.state({"A": -np.arccos(0.75), "B": 2 * np.arccos(0.75)})
-    run = da.simulate(system, start, 1.5, u=law, hold=0.01)
+    run = da.simulate(system, start, 1.5, u=law, period=0.01)
     assert run.success
     assert run.position("tip")[-1, 0] == pytest.approx(1.984, abs=2e-3)
     assert "beyond the workspace" in run.summary()
@@ -158,5 +158,5 @@ def test_the_run_and_the_law_say_that_a_reference_is_out_of_reach():
     assert found.status == control.Verdict.OUT_OF_REACH
     np.testing.assert_array_equal(found.u, law.fresh()(1.5, x))
     inside = control.motion_control(system, control.position("tip", "xy"), [1.5, 0.2], out_of_reach="approach")
-    assert da.simulate(system, start, 0.1, u=inside, hold=0.01).remarks == ()
+    assert da.simulate(system, start, 0.1, u=inside, period=0.01).remarks == ()
     assert inside.explain(0.0, start).success

@@ -20,9 +20,9 @@ def pendulum():
 def four_bar():
     m = da.Mechanism("four-bar", gravity=(0, -9.81, 0))
     l1, d = m.add_parameter("l1", 0.5), m.add_parameter("d", 0.2)
-    crank = m.add_body("crank", mass=1.0, com=(l1 / 2, 0, 0), inertia=da.rod(1.0, l1))
-    coupler = m.add_body("coupler", mass=3.0, com=(0.75, 0, 0), inertia=da.rod(3.0, 1.5))
-    rocker = m.add_body("rocker", mass=2.4, com=(0.6, 0, 0), inertia=da.rod(2.4, 1.2))
+    crank = m.add_body("crank", mass=1.0, com=(l1 / 2, 0, 0), inertia=da.rod_inertia(1.0, l1))
+    coupler = m.add_body("coupler", mass=3.0, com=(0.75, 0, 0), inertia=da.rod_inertia(3.0, 1.5))
+    rocker = m.add_body("rocker", mass=2.4, com=(0.6, 0, 0), inertia=da.rod_inertia(2.4, 1.2))
     m.add_joint("A", da.Revolute("z"), m.ground, crank, damping=d)
     m.add_joint("B", da.Revolute("z"), crank.at(l1, 0, 0), coupler)
     m.add_joint("D", da.Revolute("z"), m.ground.at(1.5, 0, 0), rocker)

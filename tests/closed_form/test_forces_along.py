@@ -36,7 +36,7 @@ def test_the_torque_of_a_slider_crank_is_that_of_lagranges_equation():
     wave = control.Trajectory(lambda t: 0.4 + 5 * t + 0.3 * ca.sin(7 * t), ["A"])
     t = np.linspace(0, 1.2, 49)
     start = system.state(*zoo.slider_crank_start(0.4))
-    forces = control.inverse_dynamics_along(system, wave, t, state=start, **MOTOR)
+    forces = control.actuator_forces_along(system, wave, t, state=start, **MOTOR)
     truth = slider_crank_torque(0.4 + 5 * t + 0.3 * np.sin(7 * t), 5 + 2.1 * np.cos(7 * t), -14.7 * np.sin(7 * t))
     assert forces.success
     assert np.abs(forces["torque"] - truth).max() < 1e-9 * np.abs(truth).max()
@@ -49,13 +49,13 @@ def test_forces_bring_the_motion_back_in_a_simulation():
     system = zoo.slider_crank().compile()
     t = np.linspace(0, 0.5, 101)
     A = 0.4 + 2 * t + 4 * t**3
-    forces = control.inverse_dynamics_along(
+    forces = control.actuator_forces_along(
         system, {"A": A}, t, state=system.state(*zoo.slider_crank_start(0.4)), **MOTOR
     )
     run = da.simulate(system, forces.state(0), 0.5, u=forces, t_eval=t, rtol=1e-10)
     assert run.success
     assert np.abs(run["A"] - A).max() < 1e-6
-    again = control.inverse_dynamics_along(system, run, **MOTOR)
+    again = control.actuator_forces_along(system, run, **MOTOR)
     assert np.abs(again["torque"] - forces["torque"])[3:-3].max() < 1e-4 * forces.peak["torque"]
 
 
@@ -64,12 +64,12 @@ def test_energy_balances_over_the_motion_and_vanishes_over_a_cycle():
     system = zoo.slider_crank().compile()
     start = system.state(*zoo.slider_crank_start(0.2))
     part = control.quintic({"A": 0.2}, {"A": 2.0}, duration=0.8)
-    forces = control.inverse_dynamics_along(system, part, state=start, **MOTOR)
+    forces = control.actuator_forces_along(system, part, state=start, **MOTOR)
     gain = system.potential_energy(forces.state(-1)) - system.potential_energy(forces.state(0))
     assert len(forces) == 201
     assert forces.energy["torque"] == pytest.approx(gain, rel=1e-7)
     t = np.linspace(0, 0.5, 121)
-    turn = control.inverse_dynamics_along(system, {"A": 0.2 + 4 * np.pi * t}, t, state=start, cyclic=True, **MOTOR)
+    turn = control.actuator_forces_along(system, {"A": 0.2 + 4 * np.pi * t}, t, state=start, cyclic=True, **MOTOR)
     assert abs(turn.energy["torque"]) < 1e-6 * turn.spent["torque"]
     assert turn(0.7) == pytest.approx(turn(0.2), rel=1e-9)
 
@@ -78,7 +78,7 @@ def test_a_cycle_in_few_points_takes_no_energy():
     """The power of a cycle is periodic and smooth, so that thirty-seven values of it integrate to rounding."""
     system, t = zoo.slider_crank().compile(), np.linspace(0, 0.5, 37)
     start = system.state(*zoo.slider_crank_start(0.2))
-    turn = control.inverse_dynamics_along(system, {"A": 0.2 + 4 * np.pi * t}, t, state=start, cyclic=True, **MOTOR)
+    turn = control.actuator_forces_along(system, {"A": 0.2 + 4 * np.pi * t}, t, state=start, cyclic=True, **MOTOR)
     (taken,), (spent,) = turn.energy.values(), turn.spent.values()
     assert abs(taken) < 1e-11 * spent
 
@@ -92,15 +92,15 @@ def test_two_motors_share_the_torque_of_a_driven_run():
     plain, led = m.compile(), driven.compile()
     start = led.assemble({"A": 2.0, "D": -1.2}, guess=zoo.five_bar_start()[0], v={"A": 0.0, "D": 0.3})
     run = da.simulate(led, start, 0.4, t_eval=np.linspace(0, 0.4, 9))
-    forces = control.inverse_dynamics_along(plain, run)
+    forces = control.actuator_forces_along(plain, run)
     assert forces.success
     for k in range(len(forces)):
         a = plain.acceleration(forces.state(k), u=forces.u[k])
         assert np.abs(a.vdot - forces.vdot[k]).max() < 1e-8 * (1 + np.abs(a.vdot).max())
-    one = control.inverse_dynamics_along(plain, run, actuated=["left"])
+    one = control.actuator_forces_along(plain, run, actuated=["left"])
     assert not one.success
     assert "first at t = 0 s" in one.message
-    ideal = control.inverse_dynamics_along(plain, run, actuated=["A", "D"])
+    ideal = control.actuator_forces_along(plain, run, actuated=["A", "D"])
     assert np.abs(ideal["A"] - run.multiplier("left drive")).max() < 1e-8
     assert np.abs(ideal["D"] - run.multiplier("right drive")).max() < 1e-8
 
@@ -110,10 +110,10 @@ def test_a_swept_motion_and_a_table_with_names():
     system = zoo.slider_crank().compile()
     angles = np.linspace(0, 2 * np.pi, 37)
     turn = system.sweep({"A": angles}, system.state(*zoo.slider_crank_start(0.0)), speed=10.0)
-    forces = control.inverse_dynamics_along(system, turn, **MOTOR)
+    forces = control.actuator_forces_along(system, turn, **MOTOR)
     assert np.abs(forces["torque"] - turn.driving_force("A")).max() < 1e-9 * np.abs(turn.driving_force("A")).max()
     table = pandas.DataFrame({"A": angles}, index=angles / 10)
-    same = control.inverse_dynamics_along(system, table, state=turn.state(0), **MOTOR)
+    same = control.actuator_forces_along(system, table, state=turn.state(0), **MOTOR)
     assert np.abs(same["torque"] - forces["torque"]).max() < 1e-6 * forces.peak["torque"]
     told = forces.to_pandas()
     assert told["force.torque"].to_numpy() == pytest.approx(forces["torque"])

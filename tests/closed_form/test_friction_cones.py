@@ -9,7 +9,7 @@ from dalembert.simulation.hybrid.contact_forces import ContactRows, contact_forc
 
 def box_with_a_rough_corner(friction):
     m = da.Mechanism("box", gravity=(0, 0, -9.81))
-    box = m.add_body("box", mass=1.0, inertia=da.box(1.0, (0.2, 0.5, 0.1)))
+    box = m.add_body("box", mass=1.0, inertia=da.box_inertia(1.0, (0.2, 0.5, 0.1)))
     m.add_joint("free", da.Free(), m.ground, box)
     m.add_frame("corner", box.at(0.1, 0.25, -0.05))
     m.add_contact("floor", "corner", friction=friction)

@@ -28,7 +28,7 @@ def test_a_platform_is_not_thrown_off_the_edge_of_its_workspace(duration, hold):
     system, x, task = platform()
     reference = control.quintic([0, 0, 0], [0.7, 0.4, 0.0], duration)
     law = control.motion_control(system, task, reference, rate=30.0, out_of_reach="approach")
-    run = da.simulate(system, x, duration + 0.3, u=law, hold=hold)
+    run = da.simulate(system, x, duration + 0.3, u=law, period=hold)
     assert run.success, run.message
     speed = np.linalg.norm(run.velocity("platform"), axis=1)
     assert speed.max() < fastest(reference, duration)
@@ -51,7 +51,7 @@ def test_an_arm_brakes_before_the_edge_of_its_disc(angle, duration, hold):
         system, control.position("tip", "xy"), reference, rate=30.0, out_of_reach="approach", limits=1e4
     )
     start = system.state({"A": angle - np.arccos(0.75), "B": 2 * np.arccos(0.75)})
-    run = da.simulate(system, start, duration + 0.3, u=law, hold=hold, rtol=1e-6, atol=1e-7)
+    run = da.simulate(system, start, duration + 0.3, u=law, period=hold, rtol=1e-6, atol=1e-7)
     assert run.success, run.message
     tip = run.position("tip")[:, :2]
     radius = tip @ d
@@ -145,7 +145,7 @@ def test_inside_the_workspace_nothing_changes_to_the_last_digit(hold):
     reference = control.quintic([0, 0, 0], [0.05, -0.08, 0.1], 1.0)
     runs = [
         da.simulate(
-            system, x, 1.2, hold=hold, rtol=1e-6, atol=1e-7,
+            system, x, 1.2, period=hold, rtol=1e-6, atol=1e-7,
             u=control.motion_control(system, task, reference, rate=30.0, out_of_reach=kind, damping=0.02),
         )
         for kind in ("approach", "refuse")

@@ -95,7 +95,7 @@ def test_the_ball_is_held_by_friction():
     """Tensions found within cones of 0.6 hold it by contacts of friction 0.9: nothing slips, opens or accelerates."""
     pinned = zoo.hand().compile(backend="casadi")
     x = pinned.state(*zoo.hand_start())
-    hold = control.inverse_dynamics(pinned, x, limits=dict.fromkeys(pinned.u_names, (0.2, 60.0)), cones=CONES)
+    hold = control.actuator_forces(pinned, x, limits=dict.fromkeys(pinned.u_names, (0.2, 60.0)), cones=CONES)
     assert hold.success
     assert hold.u.min() > 0.2 - 1e-9
     run = da.simulate(zoo.hand(friction=0.9).compile(backend="casadi"), x.q, 2e-3, u=hold.u)
@@ -111,7 +111,7 @@ def test_the_ball_is_held_by_friction():
 def test_two_digits_reach_every_state_only_through_the_dynamics(grasp):
     """Thumb and index: fewer independent forces than freedoms, but all 22 states by Popov, Belevitch and Hautus."""
     system, x = grasp
-    hold = control.inverse_dynamics(system, x, limits=dict.fromkeys(system.u_names, (0.2, 60.0)), cones=CONES)
+    hold = control.actuator_forces(system, x, limits=dict.fromkeys(system.u_names, (0.2, 60.0)), cones=CONES)
     model = da.linearize(system, x, u=hold.u)
     some = [k for k, n in enumerate(system.u_names) if n.startswith(("thumb", "index"))]
     N = system.subspaces(x).K.T @ system.input_matrix(x)[:, some]
@@ -131,14 +131,14 @@ def test_two_digits_reach_every_state_only_through_the_dynamics(grasp):
 def test_the_grasp_is_unstable_and_a_regulator_that_only_pulls_stabilizes_it(grasp):
     system, x = grasp
     pull = dict.fromkeys(system.u_names, (0.2, 60.0))
-    hold = control.inverse_dynamics(system, x, limits=pull, cones=CONES)
+    hold = control.actuator_forces(system, x, limits=pull, cones=CONES)
     model = da.linearize(system, x, u=hold.u)
     assert model.eigenvalues.real.max() > 10.0
     keep = da.lqr(model, dict.fromkeys(model.state_names[:11], 10.0), 1.0, limits=pull)
     K = system.subspaces(x).K
     pushed = system.project(x.replace(v=K @ (5e-5 * np.random.default_rng(0).normal(size=11))))
     open_loop = da.simulate(system, pushed, 0.1, u=hold.u)
-    run = da.simulate(system, pushed, 0.1, u=keep, hold=0.001)
+    run = da.simulate(system, pushed, 0.1, u=keep, period=0.001)
     ends = [np.abs(system.minus(r.q[-1], x.q)).max() for r in (open_loop, run)]
     assert run.success
     assert run.u.min() >= 0.2

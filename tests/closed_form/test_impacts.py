@@ -72,7 +72,7 @@ def test_a_moving_plate_throws_a_ball_as_seen_from_the_plate():
 
 def double_pendulum(stop):
     m = da.Mechanism("double", gravity=(0, -9.81, 0))
-    a, b = (m.add_body(n, mass=w, com=(0.3, 0, 0), inertia=da.rod(w, 0.6)) for n, w in (("a", 1.0), ("b", 0.7)))
+    a, b = (m.add_body(n, mass=w, com=(0.3, 0, 0), inertia=da.rod_inertia(w, 0.6)) for n, w in (("a", 1.0), ("b", 0.7)))
     m.add_joint("A", da.Revolute("z"), m.ground, a)
     m.add_joint("B", da.Revolute("z"), a.at(0.6, 0, 0), b, limits=(-0.2, 2.0), stops=stop)
     return m.compile()
@@ -196,7 +196,7 @@ def test_a_latch_with_restitution_bounces_off_until_it_is_slow(e):
 def test_restitution_with_friction_makes_no_energy():
     """Kane's paradox: a rod that strikes with friction would gain energy by Newton's law; restitution is lowered."""
     m = da.Mechanism("kane", gravity=(0, 0, -9.81))
-    a, b = (m.add_body(n, mass=1.0, com=(0, 0, -0.5), inertia=da.rod(1.0, 1.0, "z")) for n in "ab")
+    a, b = (m.add_body(n, mass=1.0, com=(0, 0, -0.5), inertia=da.rod_inertia(1.0, 1.0, "z")) for n in "ab")
     m.add_joint("A", da.Revolute("y"), m.ground.at(0, 0, 1.6), a)
     m.add_joint("B", da.Revolute("y"), a.at(0, 0, -1.0), b)
     m.add_contact("ground", b.at(0, 0, -1.0), friction=0.7, restitution=0.7)

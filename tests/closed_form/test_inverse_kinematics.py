@@ -12,7 +12,7 @@ def linear_delta(legs, along, radius=0.12, platform=0.03, arm=0.25, width=0.04):
     legs: "revolute", one arm on two hinges at each end; "universal", two rods with a universal joint and a ball.
     """
     m = da.Mechanism(f"linear delta, {legs}", gravity=(0, 0, -9.81))
-    tool = m.add_body("tool", mass=0.2, inertia=da.cylinder(0.2, radius=platform, length=0.01, axis="z"))
+    tool = m.add_body("tool", mass=0.2, inertia=da.cylinder_inertia(0.2, radius=platform, length=0.01, axis="z"))
     u = np.array({"x": (1.0, 0, 0), "-z": (0, 0, -1.0), "z": (0, 0, 1.0)}[along])
     axis = along[-1]
     across = "z" if axis == "x" else "x"
@@ -22,7 +22,7 @@ def linear_delta(legs, along, radius=0.12, platform=0.03, arm=0.25, width=0.04):
         m.add_joint(f"z{k}", da.Prismatic("z"), m.ground.at(*(turn @ [radius, 0, 0]), rotation=turn), carriage)
         sides = [0.0] if legs == "revolute" else [-width / 2, width / 2]
         for j, side in enumerate(sides):
-            inertia = da.cylinder(0.05, radius=0.003, length=arm, axis=axis)
+            inertia = da.cylinder_inertia(0.05, radius=0.003, length=arm, axis=axis)
             rod = m.add_body(f"rod {k}{j}", mass=0.05, com=arm / 2 * u, inertia=inertia)
             eye = tool.at(*(turn @ [platform, side, 0]), rotation=turn)
             if legs == "revolute":
@@ -68,14 +68,16 @@ def six_rus():
     """A platform on six legs of crank and rod; the cranks have limits of ±1.4 rad."""
     m = da.Mechanism("6-RUS", gravity=(0, 0, -9.81))
     radius, top, crank, rod_length = 0.30, 0.15, 0.12, 0.40
-    platform = m.add_body("platform", mass=2.0, inertia=da.cylinder(2.0, radius=top, length=0.02, axis="z"))
+    platform = m.add_body("platform", mass=2.0, inertia=da.cylinder_inertia(2.0, radius=top, length=0.02, axis="z"))
     feet, eyes = np.radians([-12, 12, 108, 132, 228, 252]), np.radians([-50, 50, 70, 170, 190, 290])
     frames = []
     for k in range(6):
         turn = da.rotation("z", feet[k] + (1 if k % 2 else -1) * np.pi / 2)
         foot = np.array([radius * np.cos(feet[k]), radius * np.sin(feet[k]), 0.0])
-        arm = m.add_body(f"arm {k}", mass=0.2, com=(crank / 2, 0, 0), inertia=da.rod(0.2, crank))
-        rod = m.add_body(f"rod {k}", mass=0.1, com=(0, 0, rod_length / 2), inertia=da.rod(0.1, rod_length, axis="z"))
+        arm = m.add_body(f"arm {k}", mass=0.2, com=(crank / 2, 0, 0), inertia=da.rod_inertia(0.2, crank))
+        rod = m.add_body(
+            f"rod {k}", mass=0.1, com=(0, 0, rod_length / 2), inertia=da.rod_inertia(0.1, rod_length, axis="z")
+        )
         m.add_joint(
             f"M{k}", da.Revolute("y"), m.ground.at(*foot, rotation=turn), arm, armature=1e-3, limits=(-1.4, 1.4)
         )
@@ -109,7 +111,7 @@ def test_inverse_kinematics_keep_the_limits_of_joints():
 def test_a_closed_guess_leads_to_a_position_on_its_branch():
     """An elbow that is up stays up, however far the goal is: A > 0 on the way from one pose to the other."""
     m = da.Mechanism("five-bar")
-    bodies = [m.add_body(n, mass=1.0, com=(0.4, 0, 0), inertia=da.rod(1.0, 0.8)) for n in "abcd"]
+    bodies = [m.add_body(n, mass=1.0, com=(0.4, 0, 0), inertia=da.rod_inertia(1.0, 0.8)) for n in "abcd"]
     m.add_joint("A", da.Revolute("z"), m.ground, bodies[0])
     m.add_joint("B", da.Revolute("z"), bodies[0].at(0.8), bodies[1])
     m.add_joint("E", da.Revolute("z"), m.ground.at(0.5), bodies[2])

@@ -48,11 +48,11 @@ def test_a_buffer_gives_back_what_its_equation_says(damping, rtol, slack):
     assert run.success
 
 
-@pytest.mark.parametrize("how", [{"method": "dopri5"}, {"coordinates": ["x"]}, {"method": "sdirk4"}, {"hold": True}])
+@pytest.mark.parametrize("how", [{"method": "dopri5"}, {"coordinates": ["x"]}, {"method": "sdirk4"}, {"period": True}])
 def test_other_methods_charts_and_sampled_laws_end_their_steps_there_too(how):
     system = buffer(10.0)
-    if how.pop("hold", False):
-        how = {"u": lambda t, s: [0.0], "hold": 0.01}
+    if how.pop("period", False):
+        how = {"u": lambda t, s: [0.0], "period": 0.01}
     run = da.simulate(system, system.state({"x": 0.0}, v={"x": 3.0}), 1.0, rtol=1e-9, atol=1e-9, **how)
     assert run.rate("x")[-1] == pytest.approx(after(10.0, 3.0, 1.0)[1], abs=1e-7)
     assert abs(run.energy_error).max() < 1e-7

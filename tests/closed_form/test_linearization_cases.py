@@ -152,7 +152,7 @@ def disc_on_gimbals(mass, radius):
         carrier = m.add_body(f"{name} carrier")
         m.add_joint(name, joint, place, carrier)
         place = carrier
-    wheel = m.add_body("wheel", mass=mass, inertia=da.disc(mass, radius, axis="y"))
+    wheel = m.add_body("wheel", mass=mass, inertia=da.disc_inertia(mass, radius, axis="y"))
     m.add_joint("spin", da.Revolute("y"), place, wheel)
     m.add_rolling("contact", wheel, radius=radius, axis="y")
     return m.compile(backend="casadi")

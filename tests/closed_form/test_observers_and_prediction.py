@@ -19,7 +19,7 @@ def pendulum(step=0.01, outputs=("cart", "phi1")):
 def test_the_gain_of_the_filter_is_the_limit_of_riccatis_recursion():
     _, _, m = pendulum()
     Q, R = np.diag([1e-6, 2e-6, 1e-5, 3e-5]), np.diag([1e-4, 4e-4])
-    found = da.kalman(m, process=Q, measurement=R)
+    found = da.kalman(m, Q=Q, R=R)
     P = np.eye(4)
     for _ in range(20000):
         L = P @ m.C.T @ np.linalg.inv(m.C @ P @ m.C.T + R)
@@ -44,12 +44,12 @@ def test_lqg_balances_from_noisy_positions_and_repeats_itself():
     keep, see = da.lqr(m, {"cart": 1.0, "phi1": 10.0}, 0.1), da.kalman(m, 1e-6, 1e-4)
     law = control.Observed(keep, see, noise=[0.01, 0.01], seed=3)
     start = x.replace(q=x.q + np.array([0.0, 0.05]))
-    one, two = (da.simulate(system, start, 8.0, u=law, hold=0.01) for _ in range(2))
+    one, two = (da.simulate(system, start, 8.0, u=law, period=0.01) for _ in range(2))
     np.testing.assert_array_equal(one.q, two.q)
     late = one.t > 4.0
     assert np.abs(one["phi1"][late] - x["phi1"]).max() < 0.05
     assert not law.estimate.any()  # the run had a memory of its own
-    with pytest.raises(ArgumentError, match="hold"):
+    with pytest.raises(ArgumentError, match="period"):
         da.simulate(system, start, 1.0, u=law)
 
 
@@ -161,7 +161,7 @@ def test_a_run_reports_bounds_that_its_law_could_not_keep():
     law = control.PredictiveControl(
         model, 30, {"cart": 1.0, "phi": 10.0}, 0.1, limits=5.0, bounds={"cart": (-0.02, 0.02), "phi": 0.3}
     )
-    out = da.simulate(system, system.state({"cart": 0.03}), 1.0, u=law, hold=0.01)
+    out = da.simulate(system, system.state({"cart": 0.03}), 1.0, u=law, period=0.01)
     assert out.success
     assert abs(out["cart"]).max() < 0.0305
     assert abs(out["cart"][-1]) < 0.02
@@ -169,7 +169,7 @@ def test_a_run_reports_bounds_that_its_law_could_not_keep():
     assert "could not keep bounds of states" in out.remarks[0]
     assert "'cart' by 0.0" in out.remarks[0]
     assert out.remarks[0][1:] in out.summary()
-    within = da.simulate(system, system.state({"cart": 0.01}), 1.0, u=control.Saturated(law, 5.0, system), hold=0.01)
+    within = da.simulate(system, system.state({"cart": 0.01}), 1.0, u=control.Saturated(law, 5.0, system), period=0.01)
     assert not within.remarks  # each run has its own memory
     assert not law.remarks
     law(0.0, system.state({"cart": 0.03}))
@@ -208,8 +208,8 @@ def test_a_law_made_for_another_period_is_refused(hold):
         control.PredictiveControl(m, 5),
         control.Saturated(control.PredictiveControl(m, 5), 10.0, system),
     ):
-        with pytest.raises(ArgumentError, match="hold"):
-            da.simulate(system, x, 0.1, u=law, hold=hold)
+        with pytest.raises(ArgumentError, match="period"):
+            da.simulate(system, x, 0.1, u=law, period=hold)
         with pytest.raises(ArgumentError, match="is made for samples every"):
             control.Sampled(law, 0.003)
-        assert da.simulate(system, x, 0.1, u=control.Sampled(law, m.step), hold=m.step / 2).success
+        assert da.simulate(system, x, 0.1, u=control.Sampled(law, m.step), period=m.step / 2).success

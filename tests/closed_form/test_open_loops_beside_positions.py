@@ -12,7 +12,7 @@ def four_bar():
     m = da.Mechanism("four-bar", gravity=(0, -9.81, 0))
     bars = {}
     for name, length in {"crank": 1.0, "coupler": 1.4, "rocker": 1.2}.items():
-        bars[name] = m.add_body(name, mass=1.0, com=(length / 2, 0, 0), inertia=da.rod(1.0, length))
+        bars[name] = m.add_body(name, mass=1.0, com=(length / 2, 0, 0), inertia=da.rod_inertia(1.0, length))
     m.add_joint("A", da.Revolute("z"), m.ground, bars["crank"])
     m.add_joint("B", da.Revolute("z"), bars["crank"].at(1.0), bars["coupler"])
     m.add_joint("D", da.Revolute("z"), m.ground.at(1.6), bars["rocker"])
@@ -40,7 +40,8 @@ def test_a_clear_miss_is_still_called_determined(four_bar, stabilization):
     system, x, _ = four_bar
     m = da.Mechanism("longer", gravity=(0, -9.81, 0))
     crank, coupler, rocker = (
-        m.add_body(n, mass=1.0, com=(l / 2, 0, 0), inertia=da.rod(1.0, l)) for n, l in zip("abc", (1.0, 1.428, 1.2))
+        m.add_body(n, mass=1.0, com=(l / 2, 0, 0), inertia=da.rod_inertia(1.0, l))
+        for n, l in zip("abc", (1.0, 1.428, 1.2))
     )
     m.add_joint("A", da.Revolute("z"), m.ground, crank)
     m.add_joint("B", da.Revolute("z"), crank.at(1.0), coupler)

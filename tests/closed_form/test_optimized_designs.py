@@ -72,7 +72,7 @@ def test_random_starts_find_what_the_first_one_misses():
     system = coupler_mechanism().with_parameters(l1=0.15, l2=2.0, l3=1.9, px=-0.4, py=-0.5)
     points = wanted(coupler_mechanism(), TRUE)
     bounds = {n: (0.5 * x, 1.6 * x) for n, x in TRUE.items()}
-    found = da.optimize(system, bounds, {"A": ANGLES}, {"position:P": points}, guess=GUESS, starts=4, seed=1)
+    found = da.optimize(system, bounds, {"A": ANGLES}, {"position:P": points}, guess=GUESS, attempts=4, seed=1)
     np.testing.assert_allclose(found.estimate, list(TRUE.values()), atol=1e-6)
 
 
@@ -85,7 +85,7 @@ def test_random_starts_find_what_the_first_one_misses():
         ({"target": {}}, "target is empty"),
         ({"target": {"D": [1.0]}}, r"has shape \(1,\)"),
         ({"limits": {"D": (0, 1)}}, "needed: \\(quantity, least, greatest\\)"),
-        ({"starts": 3}, "between their bounds"),
+        ({"attempts": 3}, "between their bounds"),
         ({"along": {"A": np.linspace(0.0, 1.0, 3)}, "system": {"l2": 0.1, "l3": 0.1}}, "cannot be led"),
     ],
 )

@@ -12,7 +12,7 @@ FRICTION, G = 1.6, 9.81  # above 8/(3√3): friction can press the rod on
 def system():
     """A rod of 2 m whose tip slides on a floor."""
     m = da.Mechanism("Painlevé's rod", gravity=(0, -G, 0))
-    rod = m.add_body("rod", 1.0, (-1.0, 0, 0), da.rod(1.0, 2.0))
+    rod = m.add_body("rod", 1.0, (-1.0, 0, 0), da.rod_inertia(1.0, 2.0))
     m.add_joint("at", da.Planar("z"), m.ground, rod)
     m.add_contact("floor", rod, on=m.ground.at(rotation=da.rotation("x", -np.pi / 2)), friction=FRICTION)
     return m.compile()
@@ -56,7 +56,7 @@ def test_a_start_with_two_solutions_is_reported(system):
 def test_ropes_in_one_line_that_a_motion_across_would_stretch_have_no_finite_forces():
     """Both would have to pull the ball towards themselves by v²/L: no forces do, and there is no friction in it."""
     m = da.Mechanism("two ropes", gravity=(0, 0, -9.81))
-    ball = m.add_body("ball", mass=1.0, inertia=da.sphere(1.0, 0.05))
+    ball = m.add_body("ball", mass=1.0, inertia=da.sphere_inertia(1.0, 0.05))
     m.add_joint("f", da.Free(), m.ground, ball)
     for side in (-1.0, 1.0):
         m.add_rope(f"rope {side:g}", [ball, m.ground.at(side, 0, 0)], length=1.0)

@@ -95,7 +95,7 @@ def test_runs_side_by_side_meet_it_then_too(known, rtol):
 def test_a_rhombus_that_turns_evenly_meets_its_flat_position_every_half_turn(tolerance, method):
     """Nothing acts on it, so that a step could be several turns long."""
     m, z = da.Mechanism("rhombus", gravity=(0, 0, 0)), da.Revolute("z")
-    a, b, c = (m.add_body(n, mass=1.0, com=(0.5, 0, 0), inertia=da.rod(1.0, 1.0)) for n in "abc")
+    a, b, c = (m.add_body(n, mass=1.0, com=(0.5, 0, 0), inertia=da.rod_inertia(1.0, 1.0)) for n in "abc")
     m.add_joint("A", z, m.ground, a)
     m.add_joint("B", z, a.at(1.0), b)
     m.add_joint("D", z, m.ground.at(1.0), c)

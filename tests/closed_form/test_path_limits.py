@@ -80,7 +80,7 @@ def test_a_disc_on_the_way_is_gone_around_as_ipopt_goes_around_it():
     end = lambda s: 50 * ((s["x"] - 1.0) ** 2 + s["y"] ** 2 + s.rate("x") ** 2 + s.rate("y") ** 2)  # noqa: E731
     motion = control.optimal_motion(
         system, {"x": -1.0, "y": 0.1}, h * N, lambda s, u: 0.1 * (u["x"] ** 2 + u["y"] ** 2), end, steps=N,
-        path=[(away, 0.4, np.inf)], allowed=1e-9, tolerance=1e-14)  # fmt: skip
+        bounds=[(away, 0.4, np.inf)], allowed=1e-9, tolerance=1e-14)  # fmt: skip
     assert motion.success
     *_, count, _ = motion.message.split()
     assert int(count) > 20  # iterations of all rounds: the last one takes a few
@@ -103,7 +103,7 @@ def test_a_disc_on_the_way_is_gone_around_as_ipopt_goes_around_it():
 def test_the_cost_of_a_limit_and_its_derivatives_are_those_of_the_formula():
     """(max(0, λ + ρ c)² − λ²) / 2ρ of both sides of a curved limit, differentiated by CasADi; none at the start."""
     m = da.Mechanism("arm")
-    upper, lower = (m.add_body(name, mass=1.0, inertia=da.sphere(1.0, 0.1)) for name in ("upper", "lower"))
+    upper, lower = (m.add_body(name, mass=1.0, inertia=da.sphere_inertia(1.0, 0.1)) for name in ("upper", "lower"))
     m.add_joint("A", da.Revolute("z"), m.ground, upper)
     m.add_joint("B", da.Revolute("z"), upper.at(0.7, 0, 0), lower)
     m.add_motor("torque", "B")

@@ -36,7 +36,7 @@ def test_it_floats_as_a_free_body_and_hangs_as_a_pendulum(system):
     assert np.abs(system.residuals(y)).max() < 1e-12
     order, signs = mirrored(system.v_names)
     np.testing.assert_allclose(y.q[order] * signs, y.q, atol=1e-12)
-    hold = control.inverse_dynamics(system, y)
+    hold = control.actuator_forces(system, y)
     model = da.linearize(system, y, u=hold.u)
     assert model.controllable
     assert len(model.state_names) == 16
@@ -48,7 +48,7 @@ def test_it_floats_as_a_free_body_and_hangs_as_a_pendulum(system):
 def test_a_pull_up_is_optimized_symmetrically(system):
     """From bent arms the torso rises by 15 cm in 1 s, legs spread; each step keeps the pins, both sides do the same."""
     x = system.state(*zoo.planar_human_start(0.6))
-    hold, high, steps = control.inverse_dynamics(system, x).u, x["torso.y"] + 0.15, 50
+    hold, high, steps = control.actuator_forces(system, x).u, x["torso.y"] + 0.15, 50
     wanted = {"torso.x": 0.0, "torso.angle": 0.0, "neck": 0.0, "left knee": 0.0, "right knee": 0.0,
               "left hip": -0.6, "right hip": 0.6}  # fmt: skip
     names = system.v_names

@@ -74,7 +74,7 @@ def test_the_end_of_a_simulated_plan_comes_nearer_with_the_fourth_power_of_the_i
     errors = []
     for intervals in (6, 12):
         plan = control.plan_motion(system, x, goal, 1.0, intervals=intervals)
-        end = plan.simulate(hold=1 / 3000).state(-1)
+        end = plan.simulate(period=1 / 3000).state(-1)
         errors.append(np.abs([end[n] - value for n, value in goal.items()]).max())
     assert np.log2(errors[0] / errors[1]) > 3.0
 
@@ -89,7 +89,7 @@ def test_limits_of_joints_inputs_and_path_are_kept_where_the_plain_motion_breaks
     fast = 0.9 * np.abs(free.v[:, 0]).max()
     strong = 0.97 * np.abs(free.u).max()
     plan = control.plan_motion(
-        system, x, goal, 1.0, intervals=16, path=[(height, -np.inf, top)], speeds={"A": fast}, limits=strong
+        system, x, goal, 1.0, intervals=16, bounds=[(height, -np.inf, top)], speeds={"A": fast}, limits=strong
     )
     assert plan.success
     path = plan.reference(*"ABCD")
@@ -110,7 +110,7 @@ def test_a_plan_is_fed_forward_and_corrected_on_the_way():
     for t in (0.1, 0.52, 0.9):
         np.testing.assert_allclose(track(t, planned.state(round(100 * t))), plan(t), rtol=5e-3)  # held between samples
     beside = system.assemble({"A": x["A"] + 0.05, "B": x["B"] - 0.05}, guess=x)
-    runs = [da.simulate(system, beside, 1.0, u=u, hold=0.01) for u in (track, plan)]
+    runs = [da.simulate(system, beside, 1.0, u=u, period=0.01) for u in (track, plan)]
     off = [max(abs(r.state()[n] - goal[n]) for n in ("A", "B")) for r in runs]
     assert off[0] < 5e-3 < 0.05 < off[1]
 

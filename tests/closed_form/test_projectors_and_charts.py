@@ -216,7 +216,7 @@ def test_accelerations_follow_from_those_of_the_coordinates(seed):
 
 def test_charts_know_the_velocity_a_driver_asks_for():
     m = da.Mechanism("driven", gravity=(0, -9.81, 0))
-    a, b = (m.add_body(n, mass=1.0, com=(0.5, 0, 0), inertia=da.rod(1.0, 1.0)) for n in "ab")
+    a, b = (m.add_body(n, mass=1.0, com=(0.5, 0, 0), inertia=da.rod_inertia(1.0, 1.0)) for n in "ab")
     m.add_joint("A", da.Revolute("z"), m.ground, a)
     m.add_joint("B", da.Revolute("z"), a.at(1, 0, 0), b)
     m.add_driver("motor", "A", lambda t: 3.0 * t)

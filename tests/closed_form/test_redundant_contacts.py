@@ -13,7 +13,7 @@ CORNERS = [(i * SIZE[0] / 2, j * SIZE[1] / 2) for i in (1, -1) for j in (1, -1)]
 @pytest.fixture(scope="module")
 def system():
     m = da.Mechanism("box", gravity=(0, 0, -9.81))
-    box = m.add_body("box", mass=1.0, inertia=da.box(1.0, SIZE))
+    box = m.add_body("box", mass=1.0, inertia=da.box_inertia(1.0, SIZE))
     m.add_joint("free", da.Free(), m.ground, box)
     for k, at in enumerate(CORNERS):
         m.add_contact(f"c{k}", box.at(*at, -SIZE[2] / 2), friction=0.6)

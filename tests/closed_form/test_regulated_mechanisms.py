@@ -12,10 +12,10 @@ from dalembert import zoo
 def pendulum_on_a_linkage():
     """An inverted pendulum on a cart that a slider-crank drives, with the motor at the crank."""
     m = da.Mechanism("pendulum on a closed-chain cart", gravity=(0, -9.81, 0))
-    crank = m.add_body("crank", mass=0.5, com=(0.15, 0, 0), inertia=da.rod(0.5, 0.3))
-    rod = m.add_body("rod", mass=0.6, com=(0.3, 0, 0), inertia=da.rod(0.6, 0.6))
+    crank = m.add_body("crank", mass=0.5, com=(0.15, 0, 0), inertia=da.rod_inertia(0.5, 0.3))
+    rod = m.add_body("rod", mass=0.6, com=(0.3, 0, 0), inertia=da.rod_inertia(0.6, 0.6))
     cart = m.add_body("cart", mass=1.0)
-    pole = m.add_body("pole", mass=0.3, com=(0, 0.4, 0), inertia=da.rod(0.3, 0.8, "y"))
+    pole = m.add_body("pole", mass=0.3, com=(0, 0.4, 0), inertia=da.rod_inertia(0.3, 0.8, "y"))
     m.add_joint("crank", da.Revolute("z"), m.ground, crank)
     m.add_joint("rod", da.Revolute("z"), crank.at(0.3, 0, 0), rod)
     m.add_joint("rail", da.Prismatic("x"), m.ground, cart)
@@ -41,7 +41,7 @@ def test_an_inverted_pendulum_on_a_closed_chain_stands(balanced, independent):
     keep = da.lqr(model.discretize(0.01), R=0.1)
     start = system.assemble({"crank": 1.2, "pole": 0.12}, guess=rest.state)
     fallen = da.simulate(system, start, 3.0, u=rest.u)
-    run = da.simulate(system, start, 6.0, u=keep, hold=0.01)
+    run = da.simulate(system, start, 6.0, u=keep, period=0.01)
     assert run.success
     assert abs(fallen["pole"][-1]) > 1.0
     assert abs(run["pole"]).max() < 0.3
@@ -87,7 +87,7 @@ def test_a_governor_opens_as_far_as_its_speed_asks(closed):
         m.add_rod("link", bob.at(0, 0, -L), sleeve, length=L)
         guess["sleeve"] = -2 * L * np.cos(1.0)
     system = m.compile(backend="casadi")
-    steady = da.equilibrium(system, guess, speeds={"spin": speed}, tolerance=1e-8)
+    steady = da.equilibrium(system, guess, v={"spin": speed}, tolerance=1e-8)
     assert np.cos(steady.state["arm"]) == pytest.approx(9.81 / (speed**2 * L), rel=1e-7)
     assert steady.state.rate("spin") == pytest.approx(speed)
     known = speed * np.sin(steady.state["arm"])  # of small swings, the heavy shaft keeping its speed

@@ -15,7 +15,7 @@ def chain():
     m = da.Mechanism("chain", gravity=(0, -GRAVITY, 0))
     end = m.ground
     for k, (length, mass) in enumerate(zip(LENGTHS, MASSES)):
-        link = m.add_body(f"link {k}", mass=mass, com=(length / 2, 0, 0), inertia=da.rod(mass, length))
+        link = m.add_body(f"link {k}", mass=mass, com=(length / 2, 0, 0), inertia=da.rod_inertia(mass, length))
         m.add_joint(f"hinge {k}", da.Revolute("z"), end, link)
         end = link.at(length, 0, 0)
     m.close_loop("support", da.Revolute("z"), end, m.ground.at(SPAN, 0, 0))

@@ -57,7 +57,7 @@ def test_stiff_servos_with_rates_approach_the_driver_of_the_same_motion():
 def test_servos_are_for_coordinates_and_drivers_are_not_for_inputs():
     m = da.Mechanism()
     m.add_joint("F", da.Free(), m.ground, m.add_body("b", mass=1.0, inertia=(1, 1, 1)))
-    P = m.add_joint("P", da.Planar("z"), m.ground, m.add_body("c", mass=1.0, inertia=da.planar(1.0)))
+    P = m.add_joint("P", da.Planar("z"), m.ground, m.add_body("c", mass=1.0, inertia=da.planar_inertia(1.0)))
     with pytest.raises(da.DescriptionError, match="a quaternion"):
         m.add_servo("s", "F.qw", stiffness=1.0)
     with pytest.raises(da.UnknownName, match="coordinate 'P'"):

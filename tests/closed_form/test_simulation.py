@@ -166,8 +166,8 @@ def test_spencers_five_bar_starts_at_its_singular_position_and_returns():
 
 def test_a_driven_crank_follows_its_function_of_time():
     m = da.Mechanism("driven", gravity=(0, -9.81, 0))
-    arm = m.add_body("arm", mass=1.0, com=(0.5, 0, 0), inertia=da.rod(1.0, 1.0))
-    tip = m.add_body("tip", mass=1.0, com=(0.5, 0, 0), inertia=da.rod(1.0, 1.0))
+    arm = m.add_body("arm", mass=1.0, com=(0.5, 0, 0), inertia=da.rod_inertia(1.0, 1.0))
+    tip = m.add_body("tip", mass=1.0, com=(0.5, 0, 0), inertia=da.rod_inertia(1.0, 1.0))
     m.add_joint("A", da.Revolute("z"), m.ground, arm)
     m.add_joint("B", da.Revolute("z"), arm.at(1, 0, 0), tip)
     m.add_driver("motor", "A", lambda t: 0.5 * ca.sin(3 * t))

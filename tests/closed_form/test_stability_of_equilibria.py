@@ -76,7 +76,7 @@ def test_statics_say_that_ropes_and_contacts_do_not_act():
     forces = da.static_forces(system, {"z": -0.5})
     assert forces["M"] == pytest.approx(9.81)
     assert "do not act here: 'rope'" in repr(forces)
-    weak = da.static_forces(system, {"z": -0.5}, bounds={"M": 1.0})
+    weak = da.static_forces(system, {"z": -0.5}, limits={"M": 1.0})
     assert "'rope'" in weak.messages[0]
     held = da.equilibrium(system, {"z": -0.5}, solve_for="u")
     assert "'rope'" in held.message

@@ -24,7 +24,7 @@ def test_tendons_of_the_hand_only_pull():
     hand = zoo.hand().compile()
     x = hand.state(*zoo.hand_start())
     assert (da.static_forces(hand, x).u < -1e-6).sum() > 11  # without bounds most would push
-    rest = da.static_forces(hand, x, bounds=dict.fromkeys(hand.u_names, (0, None)))
+    rest = da.static_forces(hand, x, limits=dict.fromkeys(hand.u_names, (0, None)))
     u = rest.u[0]
     assert (u >= 0).all()
     A = hand.constraint_matrix(x)
@@ -57,8 +57,8 @@ def test_bounds_that_cannot_be_kept_are_named():
     m.add_motor("pull", "A")
     with pytest.raises(da.AssemblyError, match="pull ≤ 5"):
         da.equilibrium(m.compile(), {"A": 0.0}, solve_for="u", bounds={"pull": (0, 5.0)})
-    held = da.static_forces(m.compile(), {"A": 0.0}, [{}, {"tip": (0, 6.0, 0)}], bounds={"pull": (0, 5.0)})
-    assert held.held.tolist() == [False, True]
+    held = da.static_forces(m.compile(), {"A": 0.0}, [{}, {"tip": (0, 6.0, 0)}], limits={"pull": (0, 5.0)})
+    assert held.success.tolist() == [False, True]
     assert "pull ≤ 5" in held.messages[0]
     assert held["pull"][1] == pytest.approx(4.0)
 
@@ -116,7 +116,7 @@ def test_many_loads_on_a_closed_chain_are_held_without_acceleration():
         {"boom": (0, 4e2, 0, 0, 0, -1e3), "bucket": (0, 0, 7e3)}
     ]
     forces = da.static_forces(loader, x, loads)
-    assert forces.held.all()
+    assert forces.success.all()
     assert np.abs(forces.u[0] - da.equilibrium(loader, x, solve_for="u").u).max() < 1e-6
     for k, case in enumerate(loads):
         tau = np.zeros(loader.nv)
@@ -172,7 +172,7 @@ def test_servos_of_an_arm_give_its_tip_the_compliance_j_c_jt():
     assert found.rigid.shape == (6, 4)
     assert np.abs(found.compliance @ found.rigid).max() < 1e-12
     assert np.abs(found.compliance @ found.stiffness @ found.compliance - C).max() < 1e-12
-    locked = da.stiffness(system, x, "tool", springs={"B": 50.0}, locked=["A"])
+    locked = da.stiffness(system, x, "tool", springs={"B": 50.0}, held=["A"])
     assert np.abs(locked.compliance - np.outer(J[:, 1], J[:, 1]) / 50.0).max() < 1e-15
 
 
@@ -251,7 +251,7 @@ def steered_disc(radius=0.4):
         body = m.add_body(name, mass=0.0)
         m.add_joint(name, joint, last, body)
         last = body
-    disc = m.add_body("disc", mass=2.0, inertia=da.disc(2.0, radius, axis="y"))
+    disc = m.add_body("disc", mass=2.0, inertia=da.disc_inertia(2.0, radius, axis="y"))
     m.add_joint("spin", da.Revolute("y"), last, disc)
     m.add_rolling("contact", disc, radius=radius, axis="y")
     return m.compile()
@@ -261,14 +261,14 @@ def test_the_spin_of_a_steady_turn_is_found_from_its_lean_and_the_lean_from_its_
     system, turns = steered_disc(), ["yaw", "lean", "spin"]
     spin = zoo.exact.disc_spin(lean=0.3, yaw_rate=1.7, radius=0.4)
     guess = {"lean": 0.3, "height": 0.4 * np.cos(0.3)}
-    found = da.equilibrium(system, guess, holding={"lean": 0.3}, speeds={"yaw": 1.7, "spin": None}, steady=turns)
+    found = da.equilibrium(system, guess, q={"lean": 0.3}, v={"yaw": 1.7, "spin": None}, steady=turns)
     assert found.state.rate("spin") == pytest.approx(spin, rel=1e-10)
     near = {"lean": 0.22, "height": 0.4 * np.cos(0.22)}
-    found = da.equilibrium(system, near, speeds={"yaw": 1.7, "spin": spin}, steady=turns)
+    found = da.equilibrium(system, near, v={"yaw": 1.7, "spin": spin}, steady=turns)
     assert found.state["lean"] == pytest.approx(0.3, abs=1e-9)
     assert found.state.rate("lean") == pytest.approx(0.0, abs=1e-12)
     with pytest.raises(da.AssemblyError, match="does not rest"):
-        da.equilibrium(system, found.state, speeds={"yaw": 1.7, "spin": spin})  # x and y are not steady
+        da.equilibrium(system, found.state, v={"yaw": 1.7, "spin": spin})  # x and y are not steady
 
 
 def test_a_conical_pendulum_leans_by_its_speed():
@@ -278,10 +278,10 @@ def test_a_conical_pendulum_leans_by_its_speed():
     m.add_joint("turn", da.Revolute("z"), m.ground, post)
     m.add_joint("lean", da.Revolute("y"), post, m.add_body("bob", mass=1.0, com=(0, 0, -2.0)))
     system = m.compile()
-    found = da.equilibrium(system, {"lean": 0.8}, speeds={"turn": 3.0})
+    found = da.equilibrium(system, {"lean": 0.8}, v={"turn": 3.0})
     assert np.cos(found.state["lean"]) == pytest.approx(10 / (2 * 9), rel=1e-9)
     back = da.equilibrium(
-        system, system.state({"lean": 0.5}, {"turn": 2.0}), holding={"lean": 0.5}, speeds={"turn": None},
+        system, system.state({"lean": 0.5}, {"turn": 2.0}), q={"lean": 0.5}, v={"turn": None},
         steady=["turn", "lean"],
     )  # fmt: skip
     truth = brentq(lambda w: np.cos(0.5) * 2 * w * w - 10, 1, 4)

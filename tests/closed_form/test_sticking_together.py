@@ -31,7 +31,7 @@ def four_bar(size, friction):
     g, mass, lengths = 9.81, size**3, size * np.array([0.2, 0.6, 0.4, 0.55])
     m = da.Mechanism("four-bar", gravity=(0, -g, 0))
     a, b, d = (
-        m.add_body(n, mass=mass, com=(x / 2, 0, 0), inertia=da.box(mass, (x, 0.05 * x, 0.05 * x)))
+        m.add_body(n, mass=mass, com=(x / 2, 0, 0), inertia=da.box_inertia(mass, (x, 0.05 * x, 0.05 * x)))
         for n, x in zip("abd", lengths)
     )
     f = [x * mass * g * size for x in friction]

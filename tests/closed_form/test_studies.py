@@ -78,7 +78,7 @@ def test_moments_of_a_linear_map(method, of_mean, of_variance):
     parts = {"a": 4 * 0.01, "b": 9 / 12, "c": 0.25 * 4 / 12}
     variance = sum(parts.values())
     assert found.mean("y") == pytest.approx(2.0 - 6.0 + 1.5 + 7.0, abs=of_mean * np.sqrt(variance))
-    assert found.deviation("y") ** 2 == pytest.approx(variance, rel=of_variance)
+    assert found.standard_deviation("y") ** 2 == pytest.approx(variance, rel=of_variance)
     shares = found.contributions("y")
     for name, part in parts.items():
         assert shares[name] == pytest.approx(part / variance, abs=of_variance)

@@ -66,7 +66,7 @@ def arm(limits=(None, None, None)):
     m = da.Mechanism("arm")
     before = m.ground.at()
     for k, limit in enumerate(limits):
-        link = m.add_body(f"link {k}", mass=1.0, com=(0.5, 0, 0), inertia=da.rod(1.0, 1.0))
+        link = m.add_body(f"link {k}", mass=1.0, com=(0.5, 0, 0), inertia=da.rod_inertia(1.0, 1.0))
         m.add_joint(f"J{k}", da.Revolute("z"), before, link, limits=limit)
         before = link.at(1.0)
     m.add_frame("tool", before)
@@ -117,8 +117,8 @@ def test_the_edge_of_the_workspace_is_a_dead_point_of_a_point_that_is_led():
 
 def two_links(upper=1.0, lower=0.6):
     m = da.Mechanism("2R", gravity=(0, -9.81, 0))
-    a = m.add_body("upper", mass=1.0, com=(upper / 2, 0, 0), inertia=da.rod(1.0, upper))
-    b = m.add_body("lower", mass=1.0, com=(lower / 2, 0, 0), inertia=da.rod(1.0, lower))
+    a = m.add_body("upper", mass=1.0, com=(upper / 2, 0, 0), inertia=da.rod_inertia(1.0, upper))
+    b = m.add_body("lower", mass=1.0, com=(lower / 2, 0, 0), inertia=da.rod_inertia(1.0, lower))
     m.add_joint("shoulder", da.Revolute("z"), m.ground, a)
     m.add_joint("elbow", da.Revolute("z"), a.at(upper), b)
     m.add_frame("tool", b.at((lower, 0.0)))
@@ -154,7 +154,7 @@ def test_a_path_at_constant_velocity_has_its_times():
     line = [(1.2, y, 0.0) for y in (0.1, 0.2, 0.5)]
     path = arm.sweep(frames={"tool": line}, state=x, speed={"tool": (0, 0.5, 0)})
     np.testing.assert_allclose(path.t, [0.0, 0.2, 0.8], atol=1e-12)
-    forces = da.control.inverse_dynamics_along(arm, path)
+    forces = da.control.actuator_forces_along(arm, path)
     np.testing.assert_allclose(forces.t, path.t)
     aside = arm.sweep(frames={"tool": line}, state=x, speed={"tool": (0.1, 0.5, 0)})  # leads elsewhere: no times
     assert not aside.t.any()

@@ -194,8 +194,8 @@ def test_a_flat_sarrus_linkage_is_met_without_a_change_of_sign():
 
 def limited_slider_crank():
     m = da.Mechanism("limited")
-    crank = m.add_body("crank", mass=1.0, com=(0.1, 0, 0), inertia=da.rod(1.0, 0.2))
-    rod = m.add_body("rod", mass=1.0, com=(0.3, 0, 0), inertia=da.rod(1.0, 0.6))
+    crank = m.add_body("crank", mass=1.0, com=(0.1, 0, 0), inertia=da.rod_inertia(1.0, 0.2))
+    rod = m.add_body("rod", mass=1.0, com=(0.3, 0, 0), inertia=da.rod_inertia(1.0, 0.6))
     m.add_joint("A", da.Revolute("z"), m.ground, crank)
     m.add_joint("B", da.Revolute("z"), crank.at(0.2), rod)
     m.add_joint("x", da.Prismatic("x"), m.ground, m.add_body("slider", mass=1.0), limits=(0.5, 0.75))

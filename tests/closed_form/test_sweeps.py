@@ -138,7 +138,8 @@ def adjustable():
     m = da.Mechanism("adjustable four-bar", gravity=(0, -9.81, 0))
     length = m.add_parameter("rocker length", 0.4)
     bars = {
-        n: m.add_body(n, mass=1.0, com=(0.1, 0, 0), inertia=da.rod(1.0, 0.2)) for n in ("crank", "coupler", "rocker")
+        n: m.add_body(n, mass=1.0, com=(0.1, 0, 0), inertia=da.rod_inertia(1.0, 0.2))
+        for n in ("crank", "coupler", "rocker")
     }
     m.add_joint("A", da.Revolute("z"), m.ground, bars["crank"])
     m.add_joint("B", da.Revolute("z"), bars["crank"].at(0.2), bars["coupler"])
@@ -208,5 +209,5 @@ def test_the_force_of_a_coordinate_is_found_though_an_input_has_its_name():
     m.add_motor("push", "x")
     rise = m.compile().sweep({"x": [0.0, 0.1]}, held=None)
     np.testing.assert_allclose(rise.driving_force("x"), 2.0 * 9.81, rtol=1e-12)
-    with pytest.raises(da.ArgumentError, match=r"'push' is an input.*inverse_dynamics_along"):
+    with pytest.raises(da.ArgumentError, match=r"'push' is an input.*actuator_forces_along"):
         rise.driving_force("push")

@@ -150,7 +150,7 @@ def chain(seed):
     m = da.Mechanism("machine", gravity=(0, 0, -G))
     at = m.ground.at(0, 0, 0.85)
     for k in range(2):
-        body = m.add_body(f"l{k}", mass=1.0, com=(0, 0, -0.25), inertia=da.rod(1.0, 0.5, "z"))
+        body = m.add_body(f"l{k}", mass=1.0, com=(0, 0, -0.25), inertia=da.rod_inertia(1.0, 0.5, "z"))
         m.add_joint(f"j{k}", da.Revolute("y"), at, body, friction=0.3, limits=(-1.2, 1.2), stops=da.Stops())
         at = body.at(0, 0, -0.5)
     m.add_contact("tip", at, friction=0.5)
@@ -172,7 +172,7 @@ def test_stops_ropes_and_dry_joints_as_event_by_event(seed):
 def test_a_closed_linkage_that_hits_a_floor_stays_closed(restitution):
     m = da.Mechanism("linkage", gravity=(0, -G, 0))
     sizes = {"a": 0.3, "b": 0.8, "c": 0.6}
-    a, b, c = (m.add_body(n, mass=s, com=(s / 2, 0, 0), inertia=da.rod(s, s)) for n, s in sizes.items())
+    a, b, c = (m.add_body(n, mass=s, com=(s / 2, 0, 0), inertia=da.rod_inertia(s, s)) for n, s in sizes.items())
     m.add_joint("A", da.Revolute("z"), m.ground, a)
     m.add_joint("B", da.Revolute("z"), a.at(0.3), b)
     m.add_joint("D", da.Revolute("z"), m.ground.at(0.7), c)

@@ -10,7 +10,7 @@ from dalembert import zoo
 def planar_arm(first=1.0, second=0.6, limits=None, scale=1.0):
     m = da.Mechanism("2R")
     bodies = [
-        m.add_body(n, mass=1.0, com=(L * scale / 2, 0, 0), inertia=da.rod(1.0, L * scale))
+        m.add_body(n, mass=1.0, com=(L * scale / 2, 0, 0), inertia=da.rod_inertia(1.0, L * scale))
         for n, L in (("a", first), ("b", second))
     ]
     m.add_joint("A", da.Revolute("z"), m.ground, bodies[0])
@@ -158,7 +158,7 @@ def test_a_five_bar_has_parallel_singularities_where_its_distal_links_are_in_lin
     """Over angles of both cranks: parallel = 0 just where the two couplers are in line, which bounds the map."""
     m = da.Mechanism("five-bar")
     L = (1.0, 1.5, 1.5, 1.0)
-    parts = [m.add_body(f"l{k}", mass=1.0, com=(x / 2, 0, 0), inertia=da.rod(1.0, x)) for k, x in enumerate(L)]
+    parts = [m.add_body(f"l{k}", mass=1.0, com=(x / 2, 0, 0), inertia=da.rod_inertia(1.0, x)) for k, x in enumerate(L)]
     m.add_joint("A", da.Revolute("z"), m.ground, parts[0])
     m.add_joint("B", da.Revolute("z"), parts[0].at(L[0]), parts[1])
     m.add_joint("E", da.Revolute("z"), m.ground.at(2.0), parts[3])
@@ -217,7 +217,7 @@ def test_a_redundant_arm_reaches_its_disc_and_a_driven_mechanism_keeps_its_time(
     m = da.Mechanism("3R")
     at = m.ground.at()
     for k in range(3):
-        link = m.add_body(f"link {k}", mass=1.0, com=(0.25, 0, 0), inertia=da.rod(1.0, 0.5))
+        link = m.add_body(f"link {k}", mass=1.0, com=(0.25, 0, 0), inertia=da.rod_inertia(1.0, 0.5))
         m.add_joint(f"J{k}", da.Revolute("z"), at, link)
         at = link.at(0.5)
     m.add_frame("tool", at)
@@ -244,7 +244,7 @@ def three_links(motors):
     m = da.Mechanism("3R")
     at = m.ground.at()
     for k in range(3):
-        link = m.add_body(f"l{k}", mass=1.0, com=(0.5, 0, 0), inertia=da.rod(1.0, 1.0))
+        link = m.add_body(f"l{k}", mass=1.0, com=(0.5, 0, 0), inertia=da.rod_inertia(1.0, 1.0))
         m.add_joint(f"J{k}", da.Revolute("z"), at, link)
         at = link.at(1.0)
     m.add_frame("tool", at)
@@ -275,7 +275,7 @@ def test_a_joint_that_is_held_does_not_move_whether_or_not_it_has_a_motor(motors
 def test_a_boom_on_a_cylinder_is_out_of_control_where_the_cylinder_passes_its_pivot(scale):
     """dL/dA = a b sin(A + π/2)/L of the triangle of pivot, foot and eye; 0 where the three are in line."""
     m = da.Mechanism("hoist")
-    boom = m.add_body("boom", mass=20.0, com=(scale, 0, 0), inertia=da.rod(20.0, 2 * scale))
+    boom = m.add_body("boom", mass=20.0, com=(scale, 0, 0), inertia=da.rod_inertia(20.0, 2 * scale))
     m.add_joint("A", da.Revolute("z"), m.ground, boom)
     m.add_actuator("cylinder", m.ground.at(0, -0.8 * scale), boom.at(1.2 * scale))
     system = m.compile()
@@ -290,7 +290,7 @@ def test_a_boom_on_a_cylinder_is_out_of_control_where_the_cylinder_passes_its_pi
 def test_what_is_actuated_is_unknown_where_nothing_says_it():
     """A five-bar without motors, led by its tool or by one of its two cranks: parallel is None, not 0."""
     m = da.Mechanism("five-bar")
-    b = [m.add_body(n, mass=1.0, com=(0.4, 0, 0), inertia=da.rod(1.0, 0.8)) for n in "abcd"]
+    b = [m.add_body(n, mass=1.0, com=(0.4, 0, 0), inertia=da.rod_inertia(1.0, 0.8)) for n in "abcd"]
     m.add_joint("A", da.Revolute("z"), m.ground, b[0])
     m.add_joint("B", da.Revolute("z"), b[0].at(0.8), b[1])
     m.add_joint("E", da.Revolute("z"), m.ground.at(0.5), b[2])

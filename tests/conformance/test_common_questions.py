@@ -18,7 +18,7 @@ QUESTIONS = (
 )  # fmt: skip
 #: class: names of its drive and of its input, for the two questions that need one
 LED = {
-    "Sweep": ("A", "A"), "Sweeps": ("A", "A"), "ForcesAlong": ("A", "A"), "MotionPlan": (None, "push"),
+    "Sweep": ("A", "A"), "Sweeps": ("A", "A"), "ActuatorForcesAlong": ("A", "A"), "MotionPlan": (None, "push"),
     "OptimalMotion": (None, "push"), "Run": (None, "A"), "PhasedRun": (None, "z"), "Ensemble": (None, "A"),
 }  # fmt: skip
 
@@ -110,7 +110,7 @@ def test_answers_have_the_axes_of_the_result(name):
     body, joint = list(result.system.layout.mechanism.bodies)[-1], next(iter(result.system.layout.joints))
     assert result.position(body).shape == (*axes, 3)
     assert result.pose(body).shape == (*axes, 4, 4)
-    assert np.shape(result[joint]) == axes or type(result).__name__ == "ForcesAlong"
+    assert np.shape(result[joint]) == axes or type(result).__name__ == "ActuatorForcesAlong"
     assert np.shape(result.kinetic_energy) == axes
     first = state_of(result) if callable(result.state) else result.state
     at = (0,) * len(axes) if type(result).__name__ != "Ensemble" else (0,) + (-1,) * (len(axes) - 1)

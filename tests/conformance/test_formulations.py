@@ -180,8 +180,8 @@ def test_units_change_nothing_physical_in_the_mass_metric_and_do_in_the_euclidea
     conditions = {}
     for s in (1.0, unit):
         m = da.Mechanism("slider-crank", gravity=(0, -9.81 * s, 0))
-        crank = m.add_body("crank", mass=1.0, com=(0.1 * s, 0, 0), inertia=da.rod(1.0, 0.2 * s))
-        rod = m.add_body("rod", mass=1.0, com=(0.3 * s, 0, 0), inertia=da.rod(1.0, 0.6 * s))
+        crank = m.add_body("crank", mass=1.0, com=(0.1 * s, 0, 0), inertia=da.rod_inertia(1.0, 0.2 * s))
+        rod = m.add_body("rod", mass=1.0, com=(0.3 * s, 0, 0), inertia=da.rod_inertia(1.0, 0.6 * s))
         slider = m.add_body("slider", mass=2.0)
         m.add_joint("A", da.Revolute("z"), m.ground, crank)
         m.add_joint("B", da.Revolute("z"), crank.at(0.2 * s, 0, 0), rod)

@@ -68,7 +68,7 @@ def test_a_part_on_a_moving_body_is_the_tree_built_there():
     """Two legs on a floating trunk: mass matrix and forces of the same tree described by hand."""
 
     def leg(m, base, prefix, L):
-        thigh = m.add_body(prefix + "thigh", mass=2.0, com=(0, 0, -L / 2), inertia=da.rod(2.0, L, axis="z"))
+        thigh = m.add_body(prefix + "thigh", mass=2.0, com=(0, 0, -L / 2), inertia=da.rod_inertia(2.0, L, axis="z"))
         m.add_joint(prefix + "hip", da.Revolute("y"), base, thigh, damping=0.1)
         shank = m.add_body(prefix + "shank", mass=1.0 + L, com=(0, 0, -0.2))
         m.add_joint(prefix + "knee", da.Revolute("y"), thigh.at(0, 0, -L), shank)

@@ -119,7 +119,7 @@ def test_what_mjcf_cannot_say_is_listed(tmp_path):
 
     m = da.Mechanism("odd")
     L = m.add_parameter("L", 0.5)
-    body = m.add_body("rod", mass=1.0, com=(L / 2, 0, 0), inertia=da.rod(1.0, 0.5))
+    body = m.add_body("rod", mass=1.0, com=(L / 2, 0, 0), inertia=da.rod_inertia(1.0, 0.5))
     m.add_joint("A", da.Screw("z", pitch=0.1), m.ground, body, limits=(-1.0, np.inf))
     m.add_joint_force("law", "A", lambda s: -(s["A"] ** 3))
     m.add_skate("skate", body)

@@ -23,7 +23,9 @@ def test_the_four_bar_of_the_example_is_the_one_written_in_python():
     m = da.read(MODELS / "four_bar.yaml")
     other = da.Mechanism("four-bar", gravity=(0, -9.81, 0))
     p = {"crank": 0.2, "coupler": 0.6, "rocker": 0.4}
-    bars = {n: other.add_body(n, mass=5.0 * l, com=(l / 2, 0, 0), inertia=da.rod(5.0 * l, l)) for n, l in p.items()}
+    bars = {
+        n: other.add_body(n, mass=5.0 * l, com=(l / 2, 0, 0), inertia=da.rod_inertia(5.0 * l, l)) for n, l in p.items()
+    }
     z = da.Revolute("z")
     other.add_joint("A", z, other.ground, bars["crank"])
     other.add_joint("B", z, bars["crank"].at(0.2, 0, 0), bars["coupler"])
@@ -362,12 +364,12 @@ joints:
   j4: {type: revolute, parent: g, child: b4, friction: 1, damping: 0.5}
   j5: {type: revolute, parent: b4, child: b5}
 """)
-    assert np.array_equal(m.bodies["b4"].inertia, da.sphere(2.0, 0.5))
-    assert np.array_equal(m.bodies["b5"].inertia, da.disc(2.0, 0.5, "y"))
+    assert np.array_equal(m.bodies["b4"].inertia, da.sphere_inertia(2.0, 0.5))
+    assert np.array_equal(m.bodies["b5"].inertia, da.disc_inertia(2.0, 0.5, "y"))
     J = m.parameters.number(m.bodies["b1"].inertia, "")
-    assert np.allclose(J, da.box(0.6, (0.3, 1, 0.15)), rtol=1e-15)
+    assert np.allclose(J, da.box_inertia(0.6, (0.3, 1, 0.15)), rtol=1e-15)
     J = m.parameters.number(m.bodies["b2"].inertia, "")
-    assert np.allclose(J, da.cylinder(2.0, 0.3, 1.0, "y"), rtol=1e-12, atol=1e-15)
+    assert np.allclose(J, da.cylinder_inertia(2.0, 0.3, 1.0, "y"), rtol=1e-12, atol=1e-15)
     R = m.parameters.number(m.frames["f"].T.R, "")
     assert np.allclose(R, da.rotation("x", 0.3) @ da.rotation("y", -np.pi / 2), atol=1e-15)
     p = m.parameters.number(m.frames["g"].T.p, "")

@@ -89,7 +89,7 @@ def everything() -> da.Mechanism:
     L, k, g = m.add_parameter("L", 0.5), m.add_parameter("spring rate", 40.0), m.add_parameter("t", [0.1, 0.2])
     m.gravity = (0, -0.1 * g[1] * ca.sqrt(L), -9.81)
     push = m.add_input("push", 2)
-    arm = m.add_body("arm", mass=2.0 + L, com=(L / 2, 0, 0), inertia=da.rod(2.0, L))
+    arm = m.add_body("arm", mass=2.0 + L, com=(L / 2, 0, 0), inertia=da.rod_inertia(2.0, L))
     m.add_joint("A", da.Revolute("y"), m.ground, arm, damping=0.1, friction=0.2, stiffness=k, rest=0.2 * L)
     m.add_contact("foot", arm.at(L, 0, 0), radius=0.1 * L, restitution=0.5, friction=0.3, static_friction=0.4)
     m.add_contact("knob", arm, on=m.ground.at(0, 0, -2.0), radius=0.1, on_radius=0.2 * L, friction=0.3)
@@ -158,7 +158,7 @@ def everything() -> da.Mechanism:
         "well", lambda s: k * (1 - ca.cos(s["A"])) + ca.sumsqr(s.position("tip") - s.position(elsewhere)) * L
     )
     m.add_joint_force("stroke", "A", lambda s: -s.length("jack") - 0.1 * s.length_rate("rope"))
-    tilt = m.add_body("tilt", mass=1.0, inertia=da.planar(0.3 * L))
+    tilt = m.add_body("tilt", mass=1.0, inertia=da.planar_inertia(0.3 * L))
     m.add_joint("T", da.Revolute((L, 0, g[0])), arm, tilt)
     fork = m.add_body("fork", mass=1.0, inertia=(1, 1, 1))
     m.add_joint("U", da.Universal((L, g[1], 0), (-g[1], L, 0)), tilt, fork)

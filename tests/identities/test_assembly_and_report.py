@@ -12,7 +12,7 @@ def four_bar(lengths=(0.2, 0.6, 0.4, 0.55)) -> da.System:
     crank, coupler, rocker, ground = lengths
     m = da.Mechanism("four-bar", gravity=(0, -9.81, 0))
     bodies = {
-        name: m.add_body(name, mass=1.0, com=(l / 2, 0, 0), inertia=da.rod(1.0, l))
+        name: m.add_body(name, mass=1.0, com=(l / 2, 0, 0), inertia=da.rod_inertia(1.0, l))
         for name, l in (("crank", crank), ("coupler", coupler), ("rocker", rocker))
     }
     m.add_joint("A", da.Revolute("z"), m.ground, bodies["crank"])
@@ -138,7 +138,7 @@ def locomotive(wheels):
     for k in range(wheels):
         driven.append(m.add_body(f"w{k}", mass=1.0, inertia=np.full(3, 0.1)))
         m.add_joint(f"w{k}", da.Revolute("z"), m.ground.at(k * 1.0, 0, 0), driven[-1])
-    rod = m.add_body("rod", mass=2.0, com=(1, 0, 0), inertia=da.rod(2.0, 2.0))
+    rod = m.add_body("rod", mass=2.0, com=(1, 0, 0), inertia=da.rod_inertia(2.0, 2.0))
     m.add_joint("rod", da.Revolute("z"), driven[0].at(0.3), rod)
     for k in range(1, wheels):
         m.close_loop(f"pin{k}", da.Revolute("z"), rod.at(k * 1.0), driven[k].at(0.3))
@@ -207,7 +207,7 @@ def test_a_singular_value_that_never_changes_is_no_distance():
 def test_permanent_redundancy_is_named_with_its_dependency():
     """A second ball joint at the closure repeats its rows: C2.x = C.x cos 30° + … in its turned axes."""
     m = da.Mechanism("triangle", gravity=(0, -9.81, 0))
-    a, b = (m.add_body(n, mass=1.0, com=(0.5, 0, 0), inertia=da.rod(1.0, 1.0)) for n in "ab")
+    a, b = (m.add_body(n, mass=1.0, com=(0.5, 0, 0), inertia=da.rod_inertia(1.0, 1.0)) for n in "ab")
     m.add_joint("A", da.Revolute("z"), m.ground, a)
     m.add_joint("B", da.Revolute("z"), m.ground.at(1.2, 0, 0), b)
     m.close_loop("C", da.Revolute("z"), a.at(1, 0, 0), b.at(1, 0, 0))
@@ -226,7 +226,7 @@ def test_permanent_redundancy_is_named_with_its_dependency():
 
 def test_a_row_that_can_never_hold_is_refused():
     m = da.Mechanism("skew", gravity=(0, -9.81, 0))
-    a = m.add_body("a", mass=1.0, com=(0.5, 0, 0), inertia=da.rod(1.0, 1.0))
+    a = m.add_body("a", mass=1.0, com=(0.5, 0, 0), inertia=da.rod_inertia(1.0, 1.0))
     m.add_joint("A", da.Revolute("z"), m.ground, a)
     m.close_loop("C", da.Revolute("z"), a.at(1, 0, 0.1), m.ground.at(0, 1, 0))
     with pytest.raises(da.DescriptionError, match=r"loop 'C' can never hold: its row 'z' is -0\.1 m"):
@@ -245,7 +245,7 @@ def test_quarter_turns_leave_no_rounding_behind():
     """A planar loop in a plane turned by 90° (cos 90° is 6e-17 in floating point) still loses its trivial rows."""
     turn = Rotation.from_euler("xz", [90, 90], degrees=True)
     m = da.Mechanism("triangle", gravity=(0, 0, -9.81))
-    a, b = (m.add_body(n, mass=1.0, com=(0.5, 0, 0), inertia=da.rod(1.0, 1.0)) for n in "ab")
+    a, b = (m.add_body(n, mass=1.0, com=(0.5, 0, 0), inertia=da.rod_inertia(1.0, 1.0)) for n in "ab")
     m.add_joint("A", da.Revolute("z"), m.ground.at(0, 0, 0, rotation=turn), a)
     m.add_joint("B", da.Revolute("z"), m.ground.at(*turn.apply([1, 0, 0]), rotation=turn), b)
     m.close_loop("C", da.Revolute("z"), a.at(1, 0, 0), b.at(1, 0, 0))
@@ -333,7 +333,7 @@ def test_angles_come_out_within_half_a_turn_of_the_guess():
     m = da.Mechanism("scissors", gravity=(0, -9.81, 0))
     below = None
     for k in range(3):
-        a, b = (m.add_body(f"{n}{k}", mass=1.0, com=(1, 0, 0), inertia=da.rod(1.0, 2.0)) for n in "ab")
+        a, b = (m.add_body(f"{n}{k}", mass=1.0, com=(1, 0, 0), inertia=da.rod_inertia(1.0, 2.0)) for n in "ab")
         if below is None:
             m.add_joint("A0", da.Revolute("z"), m.ground, a)
             shoe = m.add_body("shoe", mass=1.0)

@@ -117,7 +117,7 @@ def test_copies_of_an_environment_start_as_the_call_for_one(n):
 
     system = four_bar()
     envs = da.environments(
-        system, {"A": uniform(0.0, 2 * np.pi)}, n, dt=0.01, p={"crank": uniform(0.25, 0.1)},
+        system, {"A": uniform(0.0, 2 * np.pi)}, n, period=0.01, p={"crank": uniform(0.25, 0.1)},
         actions={"motor": (-1.0, 1.0)}, reward=lambda t, s, u: -s["A"], ends=lambda t, s: s["A"] > 3.0,
     )  # fmt: skip
     worlds = envs.unwrapped.task.worlds

@@ -21,7 +21,7 @@ def unequal_ladder(loops: int, seed: int) -> da.Mechanism:
 
     def bar(name: str, length: float) -> da.Body:
         mass = rng.uniform(1.0, 2.0)
-        return m.add_body(name, mass=mass, com=(length / 2, 0, 0), inertia=da.rod(mass, length))
+        return m.add_body(name, mass=mass, com=(length / 2, 0, 0), inertia=da.rod_inertia(mass, length))
 
     before = bar("crank 0", 1.0)
     m.add_joint("A0", da.Revolute("z"), m.ground, before)

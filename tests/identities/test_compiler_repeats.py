@@ -18,7 +18,7 @@ def unequal_chain(links: int) -> da.Mechanism:
     before = m.ground.at()
     for k in range(links):
         size, mass = rng.uniform(0.5, 1.0), rng.uniform(1.0, 2.0)
-        link = m.add_body(f"b{k}", mass=mass, com=(0, 0, -size / 2), inertia=da.cylinder(mass, 0.05, size))
+        link = m.add_body(f"b{k}", mass=mass, com=(0, 0, -size / 2), inertia=da.cylinder_inertia(mass, 0.05, size))
         m.add_joint(f"J{k}", da.Revolute("y" if k % 2 else "x"), before, link)
         before = link.at(0, 0, -size)
     return m

@@ -208,8 +208,8 @@ def test_constraint_forces_enter_the_accelerations_of_total_rates(seed, normaliz
 def test_machine_code_agrees_and_parameters_reach_it():
     m = da.Mechanism("arm", gravity=(0, -9.81, 0))
     mass = m.add_parameter("mass", 2.0)
-    a = m.add_body("a", mass=mass, com=(0.5, 0, 0), inertia=da.rod(1.0, 1.0))
-    b = m.add_body("b", mass=1.0, com=(0.5, 0, 0), inertia=da.rod(1.0, 1.0))
+    a = m.add_body("a", mass=mass, com=(0.5, 0, 0), inertia=da.rod_inertia(1.0, 1.0))
+    b = m.add_body("b", mass=1.0, com=(0.5, 0, 0), inertia=da.rod_inertia(1.0, 1.0))
     m.add_joint("A", da.Universal(), m.ground, a)
     m.add_joint("B", da.Revolute("z"), a.at(1, 0, 0), b, armature=0.2)
     for p in (None, {"mass": 3.5}):

@@ -72,7 +72,7 @@ def test_rate_feedback_brings_an_arm_to_rest(system):
     control = TotalRateFeedback(system, damping={"J1": 3.0, "J5": 5.0})
     x = system.state({"J1": 0.4, "J3": -0.7}, v={"J1": 2.0, "J2": -1.0, "J4": 3.0})
     times = np.linspace(0.0, 8.0, 81)
-    run = da.simulate(system, x, times[[0, -1]], t_eval=times, u=control, hold=0.005)
+    run = da.simulate(system, x, times[[0, -1]], t_eval=times, u=control, period=0.005)
     energy = [control.lyapunov(run.state(k)) for k in range(len(run.t))]
     assert run.success
     assert falls(energy)
@@ -90,7 +90,9 @@ def test_rates_decay_joint_by_joint_where_nothing_turns_the_frame():
         before = body
     system = m.compile()
     c = np.array([1.0, 2.0, 0.5])
-    run = da.simulate(system, system.state(v=[1.0, -2.0, 3.0]), 1.0, u=TotalRateFeedback(system, damping=c), hold=1e-3)
+    run = da.simulate(
+        system, system.state(v=[1.0, -2.0, 3.0]), 1.0, u=TotalRateFeedback(system, damping=c), period=1e-3
+    )
     held = (1.0 - c * 1e-3) ** 1000  # exact for inputs held a millisecond
     np.testing.assert_allclose(run.v[-1], np.array([1.0, -2.0, 3.0]) * held, rtol=1e-9)
 
@@ -101,7 +103,7 @@ def test_regulation_takes_the_tip_of_an_arm_to_a_pose(system):
     control = PoseRegulation(system, "tip", goal, damping=4.0, stiffness=(30.0, 6.0))
     x = system.state({name: 0.6 * angle for name, angle in there.items()})
     times = np.linspace(0.0, 40.0, 101)
-    run = da.simulate(system, x, times[[0, -1]], t_eval=times, u=control, hold=0.005)
+    run = da.simulate(system, x, times[[0, -1]], t_eval=times, u=control, period=0.005)
     energy = [control.lyapunov(run.state(k)) for k in range(len(run.t))]
     assert run.success
     assert falls(energy)
@@ -199,4 +201,4 @@ def test_a_closed_chain_is_brought_to_rest_beside_events_and_a_recording(tmp_pat
     assert falls(energy)
     assert energy[-1] < 1e-8 * energy[0]
     assert run.residuals.max() < 1e-9
-    assert np.array_equal(da.load(tmp_path / "run.da", system).q, run.q)
+    assert np.array_equal(da.read_run(tmp_path / "run.da", system).q, run.q)

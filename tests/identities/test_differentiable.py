@@ -34,7 +34,7 @@ def test_a_rollout_is_a_run_with_rk4(name):
     """Closed loops, quaternions, rolling, redundant rows: equal to 1e-14 of the largest numbers."""
     system, x, u = moving(name)
     model = NumpyModel(system, x)
-    q, v = model.rollout(x.q, x.v, u, dt=1e-3, steps=50)
+    q, v = model.rollout(x.q, x.v, u, step=1e-3, steps=50)
     run = da.simulate(system, x, 0.05, method="rk4", step=1e-3, u=u if len(u) else None)
     assert abs(q - run.q[1:]).max() <= 1e-14 * abs(run.q).max()
     assert abs(v - run.v[1:]).max() <= 2e-14 * abs(run.v).max()
@@ -45,9 +45,9 @@ def test_lanes_make_the_runs_that_one_lane_makes():
     system, x, _ = moving("delta")
     model, rng = NumpyModel(system, x), np.random.default_rng(1)
     u = rng.normal(size=(19, 5, system.nv))[..., : len(system.u_names)]
-    q, v = model.rollout(x.q, x.v, u, dt=1e-3)
+    q, v = model.rollout(x.q, x.v, u, step=1e-3)
     for k in range(19):
-        one = model.rollout(x.q, x.v, u[k], dt=1e-3)
+        one = model.rollout(x.q, x.v, u[k], step=1e-3)
         assert abs(q[k] - one[0]).max() < 1e-14
         assert abs(v[k] - one[1]).max() < 1e-13
 
@@ -60,7 +60,7 @@ def differences(model, x, e=1e-6):
 
 
 CASES = {
-    "rollout": lambda m, x, u: m.rollout(x.q, x.v, u, dt=2e-3, steps=3),
+    "rollout": lambda m, x, u: m.rollout(x.q, x.v, u, step=2e-3, steps=3),
     "acceleration": lambda m, x, u: m.acceleration(x.q, x.v, u),
     "inverse_dynamics": lambda m, x, u: m.inverse_dynamics(x.q, x.v, x.v + 0.5, u),
     "projection": lambda m, x, u: m.project(x.q + 0.01, x.v),
@@ -105,7 +105,7 @@ def test_gradients_of_rollouts_agree_with_sensitivities():
     model = NumpyModel(system, x)
     names = list(system.q_names)
     start = da.sensitivities(system, x, of=names, wrt=list(system.p_names), held=["A"])
-    model.rollout(x.q, x.v, steps=400, dt=5e-4)
+    model.rollout(x.q, x.v, steps=400, step=5e-4)
     f, _, _ = model.last
     # the start moves with the parameters too: positions by `start`, velocities by their differences
     count = len(system.p_names)
@@ -161,7 +161,7 @@ def test_a_run_at_a_singular_configuration_is_nan_and_its_neighbours_are_not():
     model = NumpyModel(system, x)
     q = np.repeat(x.q[None], 3, axis=0)
     q[1] = 0.0
-    q, _ = model.rollout(q, np.zeros((3, system.nv)), dt=1e-3, steps=3)
+    q, _ = model.rollout(q, np.zeros((3, system.nv)), step=1e-3, steps=3)
     assert np.isnan(q[1]).all()
     assert np.isfinite(q[[0, 2]]).all()
     assert np.isnan(model.acceleration(np.zeros(system.nq), np.zeros(system.nv))).all()
@@ -175,7 +175,7 @@ def test_units_do_not_matter(scale):
         system = four_bar()
         p = {n: system.parameters[n] * size for n in ("l1", "l2", "l3", "span", "g")} | {"d": 0.0}
         x = system.assemble({"A": 0.6}, v={"A": 2.0}, p=p)
-        found.append(NumpyModel(system, x, p=p).rollout(x.q, x.v, dt=1e-3, steps=20)[0])
+        found.append(NumpyModel(system, x, p=p).rollout(x.q, x.v, step=1e-3, steps=20)[0])
     assert abs(found[0] - found[1]).max() < 1e-11
 
 
@@ -191,8 +191,8 @@ def test_messages_name_what_is_wrong():
     system, x = started("five_bar")
     model = NumpyModel(system, x)
     with pytest.raises(ArgumentError, match=r"q has shape \(3,\); needed for '.*': \(…, 4\)"):
-        model.step(np.zeros(3), x.v, dt=1e-3)
+        model.step(np.zeros(3), x.v, step=1e-3)
     with pytest.raises(ArgumentError, match="one row for each step, or steps=N"):
-        model.rollout(x.q, x.v, dt=1e-3)
-    with pytest.raises(ArgumentError, match="dt"):
-        model.step(x.q, x.v, dt=0.0)
+        model.rollout(x.q, x.v, step=1e-3)
+    with pytest.raises(ArgumentError, match="step"):
+        model.step(x.q, x.v, step=0.0)

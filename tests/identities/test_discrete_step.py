@@ -325,7 +325,7 @@ def test_unsolvable_steps_and_states_are_refused():
         da.discrete_step(system, x, 5.0)
     with pytest.raises(da.ArgumentError, match="not on the constraints"):
         da.discrete_step(system, x.replace({"A": 0.9}), 0.01)
-    with pytest.raises(da.ArgumentError, match="along"):
+    with pytest.raises(da.ArgumentError, match="direction"):
         da.discrete_step(system, x, 0.01).second("q", [1.0])
     with pytest.raises(da.ArgumentError, match="along or weights"):
         da.discrete_step(system, x, 0.01).second("q")

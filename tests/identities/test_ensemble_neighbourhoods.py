@@ -152,7 +152,7 @@ def test_coarse_steps_with_a_controller_and_events_are_those_of_a_run_alone(hold
     }
     n, p = 11, {"l1": 0.5 + 0.05 * rng.uniform(size=11), "m2": 2.0 + rng.uniform(size=11)}
     more = {"t_eval": [0.05, 0.3, 0.31]} if sampled else {}
-    options = {"u": law, "hold": hold, "events": events, "rtol": 1e-3, "atol": 1e-3, **steps, **more}
+    options = {"u": law, "period": hold, "events": events, "rtol": 1e-3, "atol": 1e-3, **steps, **more}
     runs = da.ensemble(machine, {"A": 0.7}, 0.9, v={"A": 1.0}, p=p, workers=1, lanes=8, **options)
     assert not runs.alone.any()
     assert 0 < (runs.status == da.Status.EVENT).sum() < n

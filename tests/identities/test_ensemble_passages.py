@@ -73,7 +73,7 @@ def compared(system: da.System, starts: list[da.State], t: float, close: float, 
         {"t_eval": np.concatenate([np.linspace(0.0, 0.6, 7), np.linspace(0.64, 0.66, 161), [1.0, 1.5]])},
         {"events": TURNS, "t_eval": [0.2, 0.55, 0.6, 1.4]},
         {"u": LAW},
-        {"u": LAW, "hold": 0.04, "t_eval": np.linspace(0.0, 1.5, 16)},
+        {"u": LAW, "period": 0.04, "t_eval": np.linspace(0.0, 1.5, 16)},
         {"events": LATE},
     ],
     ids=["plain", "times", "events", "controller", "hold", "terminal"],
@@ -143,11 +143,11 @@ def test_ladders_pass_their_flat_position_under_any_torque(hold, excursions):
     system = zoo.ladder(2).compile()
     law = da.expression(lambda t, s: {"torque": 30.0 * ca.sin(9.0 * t) - 3.0 * s.rate("A0")})
     starts = [system.state(*zoo.ladder_start(2, angle=a, speed=-3.0)) for a in (0.7, 0.9, 1.1, 1.3)]
-    runs = compared(system, starts, 1.0, 1e-6, u=law, hold=hold, max_step=1e-3)
+    runs = compared(system, starts, 1.0, 1e-6, u=law, period=hold, max_step=1e-3)
     assert runs.passages.all()
     assert excursions
     times = np.linspace(0.0, 1.0, 300)
-    compared(system, starts, 1.0, 1e-6, u=law, hold=hold, max_step=1e-3, t_eval=times)
+    compared(system, starts, 1.0, 1e-6, u=law, period=hold, max_step=1e-3, t_eval=times)
 
 
 def test_passages_of_runs_with_parameters_of_their_own(excursions):

@@ -244,7 +244,7 @@ def test_what_no_run_can_be_differentiated_with_is_refused_at_once():
         ({"held": "x"}, "list of coordinates"),
         ({"held": ["y"]}, "coordinate 'y'"),
         ({"u": lambda t, s: [0.0]}, "da.expression"),
-        ({"u": law(gain), "hold": 0.1}, "sampled"),
+        ({"u": law(gain), "period": 0.1}, "sampled"),
         ({"wrt": None, "held": ["x"]}, "give wrt"),
     ):
         with pytest.raises(da.DalembertError, match=told):

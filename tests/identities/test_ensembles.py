@@ -202,11 +202,11 @@ def test_an_expression_steers_all_runs(hold):
     name, q = system.u_names[0], system.q_names[0]
     law = da.expression(lambda t, s: {name: -3.0 * s[q] - 2.0 * s.rate(q) + ca.sin(t)})
     states = [system.state(q=[0.1 * k, 0.3]) for k in range(5)]
-    runs = da.ensemble(system, states, 1.0, u=law, hold=hold, **TOLERANCES)
+    runs = da.ensemble(system, states, 1.0, u=law, period=hold, **TOLERANCES)
     assert not runs.alone.any()
     assert runs.success.all()
     for k, x in enumerate(states):
-        run = da.simulate(system, x, 1.0, u=law, hold=hold, **TOLERANCES)
+        run = da.simulate(system, x, 1.0, u=law, period=hold, **TOLERANCES)
         np.testing.assert_allclose(runs.q_end[k], run.q[-1], atol=1e-7)
         np.testing.assert_allclose(runs.work["inputs"][k], run.work["inputs"][-1], atol=1e-6)
 

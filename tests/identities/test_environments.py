@@ -38,7 +38,7 @@ def observe(t, s):
 
 def options(**more):
     return {
-        "dt": DT, "actions": {"motor": (-3.0, 3.0)}, "reward": reward, "observe": observe, "duration": 0.4,
+        "period": DT, "actions": {"motor": (-3.0, 3.0)}, "reward": reward, "observe": observe, "duration": 0.4,
         "v": {"A": 0.0}, **more,
     }  # fmt: skip
 
@@ -133,8 +133,7 @@ def test_a_step_that_fails_ends_its_episode_only(crank):
         ({"actions": {}}, "actions is empty"),
         ({"reward": None}, "reward"),
         ({"reward": lambda t, s, u: [1.0, s["A"]]}, "2 numbers"),
-        ({"dt": 0.0}, "dt"),
-        ({"hold": 0.1}, "hold"),
+        ({"period": 0.0}, "period"),
         ({"observe": lambda t, s: s["Z"]}, "Z"),
     ],
 )

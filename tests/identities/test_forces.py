@@ -245,7 +245,7 @@ def test_a_potential_pushes_down_its_gradient_and_its_derivatives_are_those_of_i
 def test_a_spring_is_the_potential_of_its_stretch_and_both_keep_the_energy():
     def pendulum(springy):
         m = da.Mechanism(gravity=(0, -9.81, 0))
-        rod = m.add_body("rod", mass=1.0, com=(0.5, 0, 0), inertia=da.rod(1.0, 1.0))
+        rod = m.add_body("rod", mass=1.0, com=(0.5, 0, 0), inertia=da.rod_inertia(1.0, 1.0))
         m.add_joint("A", da.Revolute("z"), m.ground, rod)
         far = m.ground.at(0.3, 2.0, 0.0)
         if springy:

@@ -44,7 +44,7 @@ def delta():
 def test_a_jitted_rollout_is_a_run_with_rk4(delta):
     system, x = delta
     model, u = dj.Model(system, x), 0.1 * np.arange(1.0, 4.0)
-    q, v = jax.jit(lambda q, v, u: model.rollout(q, v, u, dt=1e-3, steps=30))(x.q, x.v, u)
+    q, v = jax.jit(lambda q, v, u: model.rollout(q, v, u, step=1e-3, steps=30))(x.q, x.v, u)
     run = da.simulate(system, x, 0.03, method="rk4", step=1e-3, u=u)
     assert abs(q - run.q[1:]).max() <= 1e-14 * abs(run.q).max()
     assert abs(v - run.v[1:]).max() <= 1e-14 * abs(run.v).max()
@@ -55,9 +55,9 @@ def test_gradients_pass_the_check_of_jax(linkage):
     system, x = linkage
     model = dj.Model(system, x)
     at = jnp.array(x.q), jnp.array(x.v), jnp.array([0.4]), jnp.array(model.p)
-    check_grads(lambda *z: model.rollout(*z, dt=1e-3, steps=3), at, 1, ["fwd", "rev"], eps=1e-6)
+    check_grads(lambda *z: model.rollout(*z, step=1e-3, steps=3), at, 1, ["fwd", "rev"], eps=1e-6)
     check_grads(lambda *z: model.acceleration(*z), at, 1, ["fwd", "rev"], eps=1e-6)
-    loss = lambda *z: (model.step(*z, dt=1e-2)[1] ** 2).sum()  # noqa: E731
+    loss = lambda *z: (model.step(*z, step=1e-2)[1] ** 2).sum()  # noqa: E731
     check_grads(jax.grad(loss, (0, 1, 2, 3)), at, 1, ["fwd", "rev"], eps=1e-6)
 
 
@@ -67,7 +67,7 @@ def test_three_orders_of_second_derivatives_agree(linkage):
     start = jnp.concatenate([x.q, x.v, jnp.array([0.4])])
 
     def loss(z):
-        q, v = model.rollout(z[: system.nq], z[system.nq : n], z[n:], dt=1e-3, steps=4)
+        q, v = model.rollout(z[: system.nq], z[system.nq : n], z[n:], step=1e-3, steps=4)
         return (v**2).sum() + jnp.sin(q).sum()
 
     H = jax.hessian(loss)(start)
@@ -88,7 +88,7 @@ def test_vmap_is_a_loop(linkage):
     u = jnp.array(rng.normal(size=(3, 5, 4, 1)))
 
     def loss(u, p):
-        return (model.rollout(x.q, x.v, u, p, dt=2e-3)[0] ** 2).sum()
+        return (model.rollout(x.q, x.v, u, p, step=2e-3)[0] ** 2).sum()
 
     gradient = jax.grad(loss, (0, 1))
     shared = jax.jit(jax.vmap(jax.vmap(gradient, (0, None)), (0, None)))(u, model.p)
@@ -112,7 +112,7 @@ def test_derivatives_by_quaternions_lie_in_the_tangent_space(delta):
     c = jnp.array(rng.normal(size=(2, system.nq)))
 
     def loss(q):
-        after, _ = model.rollout(q, x.v, dt=1e-3, steps=2)
+        after, _ = model.rollout(q, x.v, step=1e-3, steps=2)
         return (c * after).sum()
 
     g, q = jax.grad(loss)(jnp.array(x.q)), np.array(x.q)
@@ -145,7 +145,7 @@ def test_sixteen_threads_share_a_model(delta):
     system, x = delta
     model, rng = dj.Model(system, x), np.random.default_rng(2)
     u = jnp.array(rng.normal(size=(64, 10, 3)))
-    f = jax.jit(jax.vmap(jax.grad(lambda u: (model.rollout(x.q, x.v, u, dt=1e-3)[1] ** 2).sum())))
+    f = jax.jit(jax.vmap(jax.grad(lambda u: (model.rollout(x.q, x.v, u, step=1e-3)[1] ** 2).sum())))
     alone = np.array(f(u))
     with ThreadPoolExecutor(16) as pool:
         for found in pool.map(lambda _: np.array(f(u)), range(64)):
@@ -156,9 +156,9 @@ def test_float32_is_refused(linkage):
     system, x = linkage
     model = dj.Model(system, x)
     with pytest.raises(ArgumentError, match=r"q is float32; needed: float64"):
-        model.step(jnp.array(x.q, jnp.float32), x.v, dt=1e-3)
+        model.step(jnp.array(x.q, jnp.float32), x.v, step=1e-3)
     with pytest.raises(ArgumentError, match="complex"):
-        model.step(1j * jnp.array(x.q), x.v, dt=1e-3)
+        model.step(1j * jnp.array(x.q), x.v, step=1e-3)
     jax.config.update("jax_enable_x64", False)
     with pytest.raises(ArgumentError, match=r'jax.config.update\("jax_enable_x64", True\)'):
-        model.step(x.q, x.v, dt=1e-3)
+        model.step(x.q, x.v, step=1e-3)

@@ -130,7 +130,7 @@ def loops_on_a_base(loops):
         turn = 2 * np.pi * k / loops
         at = base.at(np.cos(turn), np.sin(turn), 0.1, rotation=da.rotation("z", turn) @ da.rotation("x", 0.3))
         bars = [
-            m.add_body(f"{n} {k}", mass=size + 0.1 * k, com=(size / 2, 0, 0), inertia=da.rod(size, size))
+            m.add_body(f"{n} {k}", mass=size + 0.1 * k, com=(size / 2, 0, 0), inertia=da.rod_inertia(size, size))
             for n, size in {"crank": 0.2, "coupler": 0.6, "rocker": 0.4}.items()
         ]
         m.add_joint(f"A{k}", da.Revolute("z"), at, bars[0])

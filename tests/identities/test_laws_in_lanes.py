@@ -47,7 +47,7 @@ def starts(system, x, n=3):
 @pytest.mark.parametrize(("name", "hold"), [*((name, None) for name in MACHINES), ("cart_pole", 0.02)])
 def test_a_regulator_side_by_side_is_the_regulator_alone(name, hold):
     system, x, model, Q = MACHINES[name]()
-    law, how = da.lqr(model, Q, 0.1), {"method": "rk4", "step": 0.005, "hold": hold}
+    law, how = da.lqr(model, Q, 0.1), {"method": "rk4", "step": 0.005, "period": hold}
     runs = da.ensemble(system, starts(system, x), 0.2, u=law, workers=1, **how)
     assert not runs.alone.any()
     for k, start in enumerate(starts(system, x)):
@@ -75,4 +75,4 @@ def test_limits_act_side_by_side(wrap):
 def test_a_law_with_a_memory_is_made_alone():
     system, up, model, Q = cart_pole()
     law = control.Noisy(da.lqr(model, Q, 0.1), system, position=1e-3)
-    assert da.ensemble(system, [up, up], 0.05, u=law, hold=0.01, workers=1).alone.all()
+    assert da.ensemble(system, [up, up], 0.05, u=law, period=0.01, workers=1).alone.all()

@@ -17,7 +17,7 @@ def arm():
     m = da.Mechanism("arm", gravity=(0, -9.81, 0))
     last = m.ground
     for k in range(3):
-        link = m.add_body(f"link {k}", mass=1.0 + k, com=(0.25, 0, 0), inertia=da.rod(1.0 + k, 0.5))
+        link = m.add_body(f"link {k}", mass=1.0 + k, com=(0.25, 0, 0), inertia=da.rod_inertia(1.0 + k, 0.5))
         m.add_joint(f"q{k}", da.Revolute("z"), last, link)
         m.add_motor(f"m{k}", f"q{k}")
         last = link.at(0.5)
@@ -37,7 +37,7 @@ def law(system, **options):
 def run(system, law):
     switches = [da.Switch(open="rail", at=OPEN), da.Switch(close="rail", at=SHUT, reach=1e-3)]
     start = system.assemble(guess={"q0": 1.0, "q1": -0.7, "q2": -0.6})
-    return da.simulate(system, start, 0.9, u=law, hold=0.005, switches=switches)
+    return da.simulate(system, start, 0.9, u=law, period=0.005, switches=switches)
 
 
 def test_a_law_is_told_what_holds(arm):
@@ -61,7 +61,7 @@ def test_a_law_forgets_the_run_that_told_it(arm):
         for other in pool.map(lambda _: run(arm, shared), range(4)):
             np.testing.assert_array_equal(other.q, first.q)
     da.simulate(
-        arm, arm.assemble(guess=first.state(0)), 0.4, u=shared, hold=0.005, switches=da.Switch(open="rail", at=0.3)
+        arm, arm.assemble(guess=first.state(0)), 0.4, u=shared, period=0.005, switches=da.Switch(open="rail", at=0.3)
     )
     after = shared(0.4, arm.assemble(guess={"q0": 1.0, "q1": -0.7, "q2": -0.6}))
     np.testing.assert_array_equal(after, before)

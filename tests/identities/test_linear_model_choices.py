@@ -118,7 +118,9 @@ def test_models_scale_with_lengths_and_masses(size, mass):
     def four_bar(size, mass):
         m = da.Mechanism("four-bar", gravity=(0, -9.81 * size, 0))
         lengths = {"a": 0.2 * size, "b": 0.6 * size, "c": 0.4 * size}
-        a, b, c = (m.add_body(n, mass=mass, com=(l / 2, 0, 0), inertia=da.rod(mass, l)) for n, l in lengths.items())
+        a, b, c = (
+            m.add_body(n, mass=mass, com=(l / 2, 0, 0), inertia=da.rod_inertia(mass, l)) for n, l in lengths.items()
+        )
         m.add_joint("A", da.Revolute("z"), m.ground, a)
         m.add_joint("B", da.Revolute("z"), a.at(lengths["a"], 0, 0), b)
         m.add_joint("D", da.Revolute("z"), m.ground.at(0.55 * size, 0, 0), c)

@@ -22,7 +22,7 @@ CASES = {
     "five-bar": (loaded_five_bar, zoo.five_bar_start, ["A", "B"], 0.6, {}),
     "five-bar, loaded": (loaded_five_bar, zoo.five_bar_start, ["A", "B"], 0.6, {"p": {"load": 5.0}}),
     "five-bar, steered": (loaded_five_bar, zoo.five_bar_start, ["A", "B"], 0.6, {"u": steered}),
-    "five-bar, sampled": (loaded_five_bar, zoo.five_bar_start, ["A", "B"], 0.6, {"u": steered, "hold": 0.07}),
+    "five-bar, sampled": (loaded_five_bar, zoo.five_bar_start, ["A", "B"], 0.6, {"u": steered, "period": 0.07}),
     "four-bar": (lambda: zoo.four_bar().compile(), zoo.four_bar_start, ["A"], 2.0, {}),
     "furuta": (lambda: zoo.furuta().compile(), lambda: zoo.furuta_start(0.1, 0.3), None, 1.0, {}),
 }
@@ -73,7 +73,7 @@ def test_inputs_at_any_time():
     times = np.linspace(0.0, 0.5, 23)
     np.testing.assert_array_equal(run.inputs(times), [steered(t, None) for t in times])
     np.testing.assert_array_equal(run.inputs(run.t), run.u)
-    held = da.simulate(system, x, 0.5, u=steered, hold=0.1)
+    held = da.simulate(system, x, 0.5, u=steered, period=0.1)
     for t, sampled in ((0.05, 0.0), (0.1, 0.0), (0.13, 0.1), (0.47, 0.4)):
         np.testing.assert_allclose(held.inputs(t), steered(sampled, None), rtol=0, atol=1e-12)
     with pytest.raises(da.ArgumentError, match="made with t_eval"):

@@ -19,7 +19,7 @@ def test_parameters_move_the_whole_mechanism():
     """ẋ at held coordinates with a length, a mass, a stiffness, a centre of mass changed and the loop closed again."""
     m = da.Mechanism("slider-crank", gravity=(0, -9.81, 0))
     length, mass, k, c = (m.add_parameter(*x) for x in (("length", 0.45), ("mass", 1.3), ("k", 80.0), ("c", 0.2)))
-    crank = m.add_body("crank", mass=1.0, com=(0.075, 0, 0), inertia=da.rod(1.0, 0.15))
+    crank = m.add_body("crank", mass=1.0, com=(0.075, 0, 0), inertia=da.rod_inertia(1.0, 0.15))
     rod = m.add_body("rod", mass=mass, com=(c, 0, 0), inertia=(0, 0.02, 0.02))
     slider = m.add_body("slider", mass=0.8)
     m.add_joint("A", da.Revolute("z"), m.ground, crank)
@@ -273,7 +273,7 @@ def test_a_tracker_brings_a_disturbed_mechanism_back_to_a_motion():
     model = da.linearize(system, x, independent=["A", "B"])
     off = displaced(model, np.array([0.05, -0.05, 0.0, 0.0]), 0.0)
     free = da.simulate(system, off, times[[0, -1]], t_eval=times)
-    held = da.simulate(system, off, times[[0, -1]], t_eval=times, u=track, hold=0.01)
+    held = da.simulate(system, off, times[[0, -1]], t_eval=times, u=track, period=0.01)
     gap = [np.abs(line.deviation(0.6, r.state())[:2]).max() for r in (free, held)]
     assert gap[1] < 1e-3 < 0.05 < gap[0]
 
@@ -289,13 +289,13 @@ def test_equilibrium_of_a_hanging_five_bar_and_of_a_car_at_speed():
         assert abs(system.potential_energy(near) - system.potential_energy(back)) < 1e-6
         assert abs(system.potential_energy(near) - energy) < 1e-3
     car = zoo.car().compile(backend="casadi")
-    steady = da.equilibrium(car, zoo.car_start()[0], holding={"steer": 0.0}, speeds={"float.x": 5.0}, solve_for="u")
+    steady = da.equilibrium(car, zoo.car_start()[0], q={"steer": 0.0}, v={"float.x": 5.0}, solve_for="u")
     assert steady.state.rate("float.x") == pytest.approx(5.0)
     assert steady.residual < 1e-9
 
 
 def test_held_coordinates_stay_while_the_rest_finds_its_place():
     system = zoo.cart_pole().compile(backend="casadi")
-    rest = da.equilibrium(system, {"cart": 0.4, "phi1": 2.8}, holding={"cart": 0.4})
+    rest = da.equilibrium(system, {"cart": 0.4, "phi1": 2.8}, q={"cart": 0.4})
     assert rest.state["cart"] == 0.4
     assert abs(np.sin(rest.state["phi1"])) < 1e-9

@@ -86,7 +86,7 @@ def test_variants_of_a_nut_are_assembled_on_the_thread():
 def test_a_pin_that_points_the_wrong_way_whatever_the_mechanism_does_is_refused():
     m = da.Mechanism("four-bar")
     lengths = {"a": 0.2, "b": 0.6, "c": 0.4}
-    a, b, c = (m.add_body(n, mass=1.0, com=(L / 2, 0, 0), inertia=da.rod(1.0, L)) for n, L in lengths.items())
+    a, b, c = (m.add_body(n, mass=1.0, com=(L / 2, 0, 0), inertia=da.rod_inertia(1.0, L)) for n, L in lengths.items())
     m.add_joint("A", da.Revolute("z"), m.ground, a)
     m.add_joint("B", da.Revolute("z"), a.at(0.2), b)
     m.add_joint("D", da.Revolute("z"), m.ground.at(0.55), c)

@@ -19,7 +19,7 @@ ARGUMENTS = ("q", "v", "u", "p", "t")
 def box(friction=0.4):
     """It tumbles, slides on one to four corners, and rests."""
     m = da.Mechanism("box", gravity=(0, 0, -9.81))
-    b = m.add_body("box", mass=1.0, inertia=da.box(1.0, (0.2, 0.3, 0.1)))
+    b = m.add_body("box", mass=1.0, inertia=da.box_inertia(1.0, (0.2, 0.3, 0.1)))
     m.add_joint("f", da.Free(), m.ground, b)
     for k, signs in enumerate(itertools.product((-0.5, 0.5), repeat=3)):
         m.add_contact(f"c{k}", b.at(*(np.array(signs) * (0.2, 0.3, 0.1))), friction=friction, restitution=0.2)
@@ -31,7 +31,8 @@ def linkage():
     """Friction in three joints of a loop, one with Stribeck's curve, a stop, a damper and an input."""
     m = da.Mechanism("linkage", gravity=(0, -9.81, 0))
     a, b, d = (
-        m.add_body(n, mass=1.0, com=(x / 2, 0, 0), inertia=da.rod(1.0, x)) for n, x in zip("abd", (0.2, 0.6, 0.4))
+        m.add_body(n, mass=1.0, com=(x / 2, 0, 0), inertia=da.rod_inertia(1.0, x))
+        for n, x in zip("abd", (0.2, 0.6, 0.4))
     )
     stribeck = da.Friction(0.1, static=0.2, stribeck=0.3)
     m.add_joint("A", da.Revolute("z"), m.ground, a, friction=stribeck, limits=(0.6, 2.63), stops=da.Stops())
@@ -49,7 +50,7 @@ def roped():
     mass = m.add_parameter("mass", 2.0)
     hook = m.add_body("hook", mass=1.0)
     m.add_joint("x", da.Prismatic("x"), m.ground, hook, friction=1.0)
-    stone = m.add_body("stone", mass=mass, inertia=da.sphere(2.0, 0.1))
+    stone = m.add_body("stone", mass=mass, inertia=da.sphere_inertia(2.0, 0.1))
     m.add_joint("f", da.Free(), m.ground, stone)
     m.add_rope("rope", [hook, stone], length=1.0, restitution=0.3)
     m.add_contact("floor", stone, on=m.ground.at(0, 0, -1.05), radius=0.1, friction=0.5)

@@ -13,7 +13,7 @@ def chain(joints):
     m = da.Mechanism("chain", gravity=(0, -9.81, 0))
     before = m.ground
     for k in range(joints):
-        body = m.add_body(f"b{k}", mass=0.2, com=(0.05, 0, 0), inertia=da.box(0.2, (0.1, 0.02, 0.02)))
+        body = m.add_body(f"b{k}", mass=0.2, com=(0.05, 0, 0), inertia=da.box_inertia(0.2, (0.1, 0.02, 0.02)))
         frame = before if k == 0 else before.at(0.1, 0, 0)
         m.add_joint(f"j{k}", da.Revolute("z"), frame, body, friction=0.04 * (joints - k) / joints)
         before = body

@@ -22,7 +22,7 @@ def pole():
 
 def cost_of(system, start, u, h):
     """Σ h keep + end of inputs u, by `simulate`, which shares no code with the sweeps."""
-    run = da.simulate(system, start, h * len(u), u=lambda t, x: u[min(int(t / h + 1e-6), len(u) - 1)], hold=h,
+    run = da.simulate(system, start, h * len(u), u=lambda t, x: u[min(int(t / h + 1e-6), len(u) - 1)], period=h,
                       method="variational", step=h)  # fmt: skip
     total = sum(h * keep(run.state(k), {"push": u[k, 0]}) for k in range(len(u)))
     return float(total + end(run.state(-1)))
@@ -169,7 +169,7 @@ def test_collocation_takes_the_same_cost(pole):
         steps=200, guess=plan)  # fmt: skip
     assert plan.success
     assert motion.cost == pytest.approx(plan.cost, rel=0.03)  # left sums of the cost: first order in the step
-    kept = control.plan_motion(pole, start, goal, 2.0, path=[(lambda s: s.rate("cart"), -0.25, 9.0)], **options)
+    kept = control.plan_motion(pole, start, goal, 2.0, bounds=[(lambda s: s.rate("cart"), -0.25, 9.0)], **options)
     assert kept.success
     assert kept.v[:, 0].min() > -0.25 - 1e-6 > plan.v[:, 0].min()
     assert kept.cost > plan.cost
@@ -184,7 +184,7 @@ def test_limits_of_the_path_are_kept_and_are_those_of_collocation(pole, method):
         return 1e4 * (s["cart"] ** 2 + s["phi1"] ** 2 + s.rate("cart") ** 2 + s.rate("phi1") ** 2)
 
     free = control.optimal_motion(pole, start, 2.0, keep, stop, steps=100, method=method)
-    motion = control.optimal_motion(pole, start, 2.0, keep, stop, steps=100, method=method, path=limit)
+    motion = control.optimal_motion(pole, start, 2.0, keep, stop, steps=100, method=method, bounds=limit)
     assert motion.success
     assert motion.violation <= 1e-6
     assert free.v[:, 0].min() < -0.29
@@ -192,7 +192,7 @@ def test_limits_of_the_path_are_kept_and_are_those_of_collocation(pole, method):
     assert (motion.v[:, 0] < -0.2499).sum() > 5  # it leans on the limit
     goal = {"cart": 0.0, "phi1": 0.0}
     plans = [
-        control.plan_motion(pole, start, goal, 2.0, minimize="cost", cost=keep, intervals=40, path=way)
+        control.plan_motion(pole, start, goal, 2.0, minimize="cost", cost=keep, intervals=40, bounds=way)
         for way in ((), limit)
     ]
     assert motion.cost - free.cost == pytest.approx(plans[1].cost - plans[0].cost, rel=0.05)
@@ -202,9 +202,9 @@ def test_limits_of_the_path_are_kept_and_are_those_of_collocation(pole, method):
 def test_limits_that_no_motion_keeps_are_told(pole):
     start = pole.state({"cart": 0.3, "phi1": 0.1})
     motion = control.optimal_motion(
-        pole, start, 0.5, keep, end, steps=10, path=[(lambda s: s["cart"], 0.5, 1.0)], max_iterations=60
+        pole, start, 0.5, keep, end, steps=10, bounds=[(lambda s: s["cart"], 0.5, 1.0)], max_iterations=60
     )
     assert not motion.success
     assert "limits of the path are exceeded by" in motion.message
     with pytest.raises(da.ArgumentError, match="lower ≤ upper"):
-        control.optimal_motion(pole, start, 0.5, keep, end, path=[(lambda s: s["cart"], 1.0, 0.5)])
+        control.optimal_motion(pole, start, 0.5, keep, end, bounds=[(lambda s: s["cart"], 1.0, 0.5)])

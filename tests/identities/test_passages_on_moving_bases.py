@@ -33,7 +33,7 @@ def five_bar(base, before=False, twice=False):
             m.add_kinematic_input("lead", "base")
     last = stand.at()
     for name, length in LENGTHS.items():
-        link = m.add_body(f"link {name}", mass=length, com=(length / 2, 0, 0), inertia=da.rod(length, length))
+        link = m.add_body(f"link {name}", mass=length, com=(length / 2, 0, 0), inertia=da.rod_inertia(length, length))
         m.add_joint(name, da.Revolute("z"), last, link)
         last = link.at(length)
     m.close_loop("E", da.Revolute("z"), last, stand.at(SPAN))

@@ -106,7 +106,7 @@ def test_a_saved_run_comes_back_with_its_phases(tmp_path):
     system = hopper()
     run = da.simulate(system, {"z": 2.0}, 3.0)
     run.save(tmp_path / "run.arrow")
-    again = da.load(tmp_path / "run.arrow", system)
+    again = da.read_run(tmp_path / "run.arrow", system)
     assert len(again.phases) == len(run.phases)
     assert again.message == run.message
     for name in ("t", "q", "v", "margin", "energy", "energy_error", "residuals"):
@@ -132,7 +132,7 @@ def test_a_recording_that_was_cut_off_goes_on_bit_for_bit(tmp_path):
         again = da.simulate(system, {"z": 2.0}, 3.0, record=tmp_path / "part.arrow", resume=True)
         assert np.array_equal(again.t, whole.t)
         assert np.array_equal(again.q, whole.q)
-        assert np.array_equal(da.load(tmp_path / "part.arrow", system).v, whole.v)
+        assert np.array_equal(da.read_run(tmp_path / "part.arrow", system).v, whole.v)
 
 
 def test_a_phase_is_linearized_with_what_holds_in_it():
@@ -276,7 +276,7 @@ def test_a_recording_goes_on_to_a_later_end_as_one_run(kind, tmp_path):
     for end in ends:
         found = da.simulate(system, x, end, record=tmp_path / "a", resume=True, **options)
         _same(found, da.simulate(system, x, end, **options))
-        _same(found, da.load(tmp_path / "a", system))
+        _same(found, da.read_run(tmp_path / "a", system))
         _same(found, da.simulate(system, x, end, record=tmp_path / "a", resume=True, **options))
     with pytest.raises(da.ArgumentError, match=r"goes to t = .* s already, and the end that is asked for is"):
         da.simulate(system, x, ends[0], record=tmp_path / "a", resume=True, **options)

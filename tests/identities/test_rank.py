@@ -16,7 +16,7 @@ def rod_on_a_hinge(size: float) -> da.System:
     """A free rod held by a hinge: three rows in metres, two in radians."""
     m = da.Mechanism("rod", gravity=(0, -9.81, 0))
     rod = m.add_body(
-        "rod", mass=1.0, com=(size / 2, 0, 0), inertia=da.cylinder(1.0, radius=size / 20, length=size, axis="x")
+        "rod", mass=1.0, com=(size / 2, 0, 0), inertia=da.cylinder_inertia(1.0, radius=size / 20, length=size, axis="x")
     )
     m.add_joint("float", da.Free(), m.ground, rod)
     m.close_loop("hinge", Z, m.ground, rod)
@@ -26,7 +26,7 @@ def rod_on_a_hinge(size: float) -> da.System:
 def four_bar(size: float = 1.0, mass: float = 1.0, backend: str = "casadi") -> da.System:
     m = da.Mechanism("four-bar", gravity=(0, -9.81, 0))
     lengths = {"a": 0.2 * size, "b": 0.6 * size, "c": 0.4 * size}
-    a, b, c = (m.add_body(n, mass=mass, com=(l / 2, 0, 0), inertia=da.rod(mass, l)) for n, l in lengths.items())
+    a, b, c = (m.add_body(n, mass=mass, com=(l / 2, 0, 0), inertia=da.rod_inertia(mass, l)) for n, l in lengths.items())
     m.add_joint("A", Z, m.ground, a)
     m.add_joint("B", Z, a.at(lengths["a"], 0, 0), b)
     m.add_joint("D", Z, m.ground.at(0.55 * size, 0, 0), c)
@@ -41,9 +41,9 @@ def planar_loops_on_a_turning_body(seed: int) -> tuple[da.System, da.State]:
     m = da.Mechanism("m", gravity=(0, -9.81, 0))
     base = m.add_body("base", mass=1.0, com=(0.1 * size, 0, 0), inertia=0.1 * size**2 * np.ones(3))
     m.add_joint("s", da.Revolute(tuple(rng.normal(size=3))), m.ground, base)
-    bar = m.add_body("bar", mass=1.0, com=(size, 0, 0), inertia=da.rod(1.0, 2 * size))
+    bar = m.add_body("bar", mass=1.0, com=(size, 0, 0), inertia=da.rod_inertia(1.0, 2 * size))
     for i in range(bars):
-        k = m.add_body(f"k{i}", mass=1.0, com=(size / 4, 0, 0), inertia=da.rod(1.0, size / 2))
+        k = m.add_body(f"k{i}", mass=1.0, com=(size / 4, 0, 0), inertia=da.rod_inertia(1.0, size / 2))
         m.add_joint(f"P{i}", Z, base.at(i * size, 0, 0), k)
         if i == 0:
             m.add_joint("Q0", Z, k.at(size / 2, 0, 0), bar)
@@ -224,11 +224,11 @@ def test_decompositions_solve_and_name_dependencies(seed):
 
 def flat_row_of_parallelograms(count: int) -> da.System:
     m = da.Mechanism("row", gravity=(0, -9.81, 0))
-    posts = [m.add_body(f"p{i}", mass=1.0, com=(0.5, 0, 0), inertia=da.rod(1.0, 1.0)) for i in range(count + 1)]
+    posts = [m.add_body(f"p{i}", mass=1.0, com=(0.5, 0, 0), inertia=da.rod_inertia(1.0, 1.0)) for i in range(count + 1)]
     for i, post in enumerate(posts):
         m.add_joint(f"P{i}", Z, m.ground.at(2 * i, 0, 0), post)
     for i in range(count):
-        bar = m.add_body(f"b{i}", mass=1.0, com=(1.0, 0, 0), inertia=da.rod(1.0, 2.0))
+        bar = m.add_body(f"b{i}", mass=1.0, com=(1.0, 0, 0), inertia=da.rod_inertia(1.0, 2.0))
         m.add_joint(f"B{i}", Z, posts[i].at(1, 0, 0), bar)
         m.close_loop(f"C{i}", Z, bar.at(2, 0, 0), posts[i + 1].at(1, 0, 0))
     return m.compile(backend="casadi")
@@ -288,7 +288,8 @@ def test_independent_loops_of_very_different_mass_do_not_disturb_each_other(rati
     for prefix, mass, x in (("", 1.0, 0.0), ("x", ratio, 2.0)):
         lengths = {"a": 0.2, "b": 0.6, "c": 0.4}
         a, b, c = (
-            m.add_body(prefix + n, mass=mass, com=(l / 2, 0, 0), inertia=da.rod(mass, l)) for n, l in lengths.items()
+            m.add_body(prefix + n, mass=mass, com=(l / 2, 0, 0), inertia=da.rod_inertia(mass, l))
+            for n, l in lengths.items()
         )
         m.add_joint(f"{prefix}A", Z, m.ground.at(x, 0, 0), a)
         m.add_joint(f"{prefix}B", Z, a.at(0.2, 0, 0), b)

@@ -100,7 +100,7 @@ def test_forces_of_constraints_act_where_the_bodies_touch(add, guess):
     """What each constraint puts on the bodies makes up Aᵀλ, so the balance of every joint holds with them."""
     m = da.Mechanism("ball", gravity=(3.0, 2.0, -9.81))
     plate = m.add_body("plate", mass=2.0, inertia=(1, 1, 1))
-    ball = m.add_body("ball", mass=1.0, com=(0.02, 0, 0.01), inertia=da.sphere(1.0, 0.3))
+    ball = m.add_body("ball", mass=1.0, com=(0.02, 0, 0.01), inertia=da.sphere_inertia(1.0, 0.3))
     m.add_joint("slide", da.Prismatic("x"), m.ground, plate)
     m.add_joint("float", da.Free(), m.ground, ball)
     add(m)
@@ -117,7 +117,9 @@ def test_forces_of_constraints_act_where_the_bodies_touch(add, guess):
 def test_a_driver_brings_the_power_it_needs():
     """A crank driven at constant speed against gravity: power = moment × speed, and only the driver brings any."""
     m = da.Mechanism("crank", gravity=(0, -9.81, 0))
-    m.add_joint("A", da.Revolute("z"), m.ground, m.add_body("arm", mass=2.0, com=(0.5, 0, 0), inertia=da.rod(2.0, 1.0)))
+    m.add_joint(
+        "A", da.Revolute("z"), m.ground, m.add_body("arm", mass=2.0, com=(0.5, 0, 0), inertia=da.rod_inertia(2.0, 1.0))
+    )
     m.add_driver("motor", "A", lambda t: 3.0 * t)
     system = m.compile(backend="casadi")
     x = system.assemble(t=0.2)
@@ -130,7 +132,7 @@ def test_a_driver_brings_the_power_it_needs():
 
 def test_out_of_plane_forces_of_a_planar_loop_are_not_determinate_and_those_in_the_plane_are():
     m = da.Mechanism("triangle", gravity=(0, -9.81, 0))
-    a, b = (m.add_body(n, mass=1.0, com=(0.5, 0, 0), inertia=da.rod(1.0, 1.0)) for n in "ab")
+    a, b = (m.add_body(n, mass=1.0, com=(0.5, 0, 0), inertia=da.rod_inertia(1.0, 1.0)) for n in "ab")
     m.add_joint("A", da.Revolute("z"), m.ground, a)
     m.add_joint("B", da.Revolute("z"), m.ground.at(1, 0, 0), b)
     m.close_loop("C", da.Revolute("z"), a.at(1, 0, 0), b.at(1, 0, 0))

@@ -84,7 +84,7 @@ def test_plots_are_smooth_and_ask_no_controller_again():
     count = len(asked)
     view.plot(steered, "A")
     assert len(asked) == count
-    sampled = da.simulate(system, x, 0.3, u=law, hold=0.1)
+    sampled = da.simulate(system, x, 0.3, u=law, period=0.1)
     count = len(asked)
     assert sampled.is_known_between
     view.plot(sampled, "A")

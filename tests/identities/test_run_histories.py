@@ -195,7 +195,7 @@ def test_inputs_parameters_and_time_of_each_record_count():
     p = system.parameter_vector({"k": 25.0})
     start = system.assemble({"A": 0.4}, v={"A": 1.0}, p=p)
     run = da.simulate(
-        system, start, 0.3, p=p, hold=0.05, u=lambda t, s: {"motor": [t, -2.0 * t, 1.0], "lift": 3.0 * s["A"]}
+        system, start, 0.3, p=p, period=0.05, u=lambda t, s: {"motor": [t, -2.0 * t, 1.0], "lift": 3.0 * s["A"]}
     )
     assert np.ptp(run.u, axis=0).max() > 0.1
     found = run.acceleration("b"), run.multiplier("crank"), run.reactions("A"), run.reactions("B")

@@ -11,8 +11,8 @@ STIFFNESS = 1e3  # 1/s², times the mass: the slide's force is stiff enough for 
 def machine(length: float, mass: float) -> da.System:
     """A slider-crank with a spring and a damper on its slide, which carries a pendulum on a ball joint."""
     m = da.Mechanism("machine", gravity=(0, -9.81 * length, 0))
-    crank = m.add_body("crank", mass=mass, com=(0.2 * length, 0, 0), inertia=da.rod(mass, 0.4 * length))
-    rod = m.add_body("rod", mass=mass, com=(0.5 * length, 0, 0), inertia=da.rod(mass, length))
+    crank = m.add_body("crank", mass=mass, com=(0.2 * length, 0, 0), inertia=da.rod_inertia(mass, 0.4 * length))
+    rod = m.add_body("rod", mass=mass, com=(0.5 * length, 0, 0), inertia=da.rod_inertia(mass, length))
     slider = m.add_body("slider", mass=2 * mass)
     inertia = tuple(mass * length**2 * np.array([0.05, 0.06, 0.04]))
     bob = m.add_body("bob", mass=0.5 * mass, com=(0.1 * length, -0.6 * length, 0.05 * length), inertia=inertia)

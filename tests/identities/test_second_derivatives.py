@@ -74,7 +74,7 @@ def test_second_derivatives_are_those_of_automatic_differentiation(name):
         agree(H, part, 1e-9)
         rng = np.random.default_rng(7)
         d, w = rng.normal(size=H.shape[2]), rng.normal(size=len(H))
-        agree(da.second_derivatives(system, x, of=of, along=d, **options), H @ d, 1e-12)
+        agree(da.second_derivatives(system, x, of=of, direction=d, **options), H @ d, 1e-12)
         agree(da.second_derivatives(system, x, of=of, weights=w, **options), np.tensordot(w, H, 1), 1e-12)
 
 
@@ -97,6 +97,6 @@ def test_the_machines_of_the_papers_have_second_derivatives(name):
     h = 1e-4
     a, b, c, e = (slopes(k * h) for k in (2, 1, -1, -2))
     expected = (8 * (b - c) - (a - e)) / (12 * h)
-    found = [da.second_derivatives(system, x, u=u, of=of, along=d) for of in ("vdot", "multipliers")]
+    found = [da.second_derivatives(system, x, u=u, of=of, direction=d) for of in ("vdot", "multipliers")]
     for part, other in zip(found, (expected[:n], expected[n:])):
         agree(part, other, 2e-6)

@@ -16,11 +16,14 @@ def rhombi(count: int, bar: float = 1.0, size: float = 1.0, mass: float = 1.0, m
         base = m.add_body("base", mass=5 * mass, com=(0.3 * size, 0, 0), inertia=mass * size**2 * np.ones(3))
         m.add_joint("S", da.Spherical(), m.ground, base)
     bar *= size
-    posts = [m.add_body(f"p{i}", mass=mass, com=(size / 2, 0, 0), inertia=da.rod(mass, size)) for i in range(count + 1)]
+    posts = [
+        m.add_body(f"p{i}", mass=mass, com=(size / 2, 0, 0), inertia=da.rod_inertia(mass, size))
+        for i in range(count + 1)
+    ]
     for i, post in enumerate(posts):
         m.add_joint(f"P{i}", Z, base.at(bar * i, 0, 0), post)
     for i in range(count):
-        b = m.add_body(f"b{i}", mass=mass, com=(bar / 2, 0, 0), inertia=da.rod(mass, bar))
+        b = m.add_body(f"b{i}", mass=mass, com=(bar / 2, 0, 0), inertia=da.rod_inertia(mass, bar))
         m.add_joint(f"B{i}", Z, posts[i].at(size, 0, 0), b)
         m.close_loop(f"C{i}", Z, b.at(bar, 0, 0), posts[i + 1].at(size, 0, 0))
     return m.compile(backend="casadi")

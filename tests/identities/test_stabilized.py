@@ -130,7 +130,7 @@ def test_errors_of_a_run_decay_as_the_eigenvalues_say():
 
 def test_a_driven_mechanism_has_the_eigenvalues_of_its_errors():
     m = da.Mechanism("driven", gravity=(0, -9.81, 0))
-    a, b = (m.add_body(n, mass=1.0, com=(0.5, 0, 0), inertia=da.rod(1.0, 1.0)) for n in "ab")
+    a, b = (m.add_body(n, mass=1.0, com=(0.5, 0, 0), inertia=da.rod_inertia(1.0, 1.0)) for n in "ab")
     m.add_joint("A", da.Revolute("z"), m.ground, a)
     m.add_joint("B", da.Revolute("z"), a.at(1, 0, 0), b)
     m.add_driver("motor", "A", lambda t: 0.3 * ca.sin(t))

@@ -114,7 +114,7 @@ OTHERS = {
     "equilibrium": lambda s, x: da.equilibrium(s, x, solve_for="u").u,
     "state of an equilibrium": lambda s, x: s.acceleration(da.equilibrium(s, x, solve_for="u").state).vdot,
     "static_forces": lambda s, x: da.static_forces(s, x, {"point": (0, -5.0, 0)}).u,
-    "stiffness": lambda s, x: da.stiffness(s, x, "point", locked=["A"]).compliance,
+    "stiffness": lambda s, x: da.stiffness(s, x, "point", held=["A"]).compliance,
     "sensitivities": lambda s, x: da.sensitivities(s, x, of=["acceleration:A"], wrt=["l1"], held=["A"]).jacobian,
     "inverse_dynamics_many": lambda s, x: da.inverse_dynamics_many(s, [x], ACCELERATION),
     "inverse_dynamics_many of a run": lambda s, x: da.inverse_dynamics_many(s, da.simulate(s, x, 0.1), ACCELERATION)[0],
@@ -131,12 +131,12 @@ OTHERS = {
     "workspace": lambda s, x: da.workspace(s, {"A": [0.7, 0.8]}, x).q,
     "workspace.state": lambda s, x: s.energy(da.workspace(s, {"A": [0.7, 0.8]}, x).state(1)),
     "environment": lambda s, x: stepped(
-        da.environment(s, x, dt=0.01, actions={"torque": (-1.0, 1.0)}, reward=lambda t, s, u: s["A"])
+        da.environment(s, x, period=0.01, actions={"torque": (-1.0, 1.0)}, reward=lambda t, s, u: s["A"])
     ),
-    "control.inverse_dynamics": lambda s, x: control.inverse_dynamics(s, x, {"A": 1.0}).u,
-    "inverse_dynamics_along": lambda s, x: control.inverse_dynamics_along(s, da.simulate(s, x, 0.1)).u[0],
-    "inverse_dynamics_along a sweep": lambda s, x: (
-        control.inverse_dynamics_along(s, s.sweep({"A": [0.7, 0.9]}, x, speed=1.0), [0.0, 0.2]).u
+    "control.actuator_forces": lambda s, x: control.actuator_forces(s, x, {"A": 1.0}).u,
+    "actuator_forces_along": lambda s, x: control.actuator_forces_along(s, da.simulate(s, x, 0.1)).u[0],
+    "actuator_forces_along a sweep": lambda s, x: (
+        control.actuator_forces_along(s, s.sweep({"A": [0.7, 0.9]}, x, speed=1.0), [0.0, 0.2]).u
     ),
     "straight_motion": lambda s, x: control.straight_motion(s, x, {"A": 1.0}, 0.5, 4).u,
     "state of a plan": lambda s, x: s.energy(control.straight_motion(s, x, {"A": 1.0}, 0.5, 4).state(2)),

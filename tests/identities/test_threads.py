@@ -101,7 +101,7 @@ def test_one_controller_serves_many_runs(limits):
     law = control.motion_control(system, control.coordinates("A", "B"), ahead, limits=limits)
 
     def work(k):
-        run = da.simulate(system, x.replace(v=x.v * (k % 3)), 0.2, u=law, hold=0.005)
+        run = da.simulate(system, x.replace(v=x.v * (k % 3)), 0.2, u=law, period=0.005)
         return run.q, run.u, law(0.1, run.state(-1))
 
     assert_same(side_by_side(work, 2 * THREADS), [work(k) for k in range(2 * THREADS)])

@@ -128,7 +128,7 @@ def test_an_inverse_joint_is_the_inverse_motion_of_the_same_coordinates(kind, se
 def four_bar(order="ABCD", **tree):
     m = da.Mechanism("four-bar", gravity=(0, -9.81, 0))
     bar = {
-        n: m.add_body(n, mass=1.0 + L, com=(L / 2, 0, 0), inertia=da.rod(1.0 + L, L))
+        n: m.add_body(n, mass=1.0 + L, com=(L / 2, 0, 0), inertia=da.rod_inertia(1.0 + L, L))
         for n, L in (("crank", 0.2), ("coupler", 0.6), ("rocker", 0.4))
     }
     ends = {

@@ -37,7 +37,7 @@ def arguments(x, model):
 def test_a_rollout_is_a_run_with_rk4():
     system = zoo.delta().compile()
     x, u = system.state(*zoo.delta_start()), 0.1 * np.arange(1.0, 4.0)
-    q, v = dt.Model(system, x).rollout(x.q, x.v, u, dt=1e-3, steps=30)
+    q, v = dt.Model(system, x).rollout(x.q, x.v, u, step=1e-3, steps=30)
     run = da.simulate(system, x, 0.03, method="rk4", step=1e-3, u=u)
     assert abs(q.numpy() - run.q[1:]).max() <= 1e-14 * abs(run.q).max()
     assert abs(v.numpy() - run.v[1:]).max() <= 1e-14 * abs(run.v).max()
@@ -47,15 +47,15 @@ def test_gradients_pass_the_checks_of_torch(linkage):
     """First and second derivatives by states, inputs and parameters."""
     _, x, model = linkage
     at = arguments(x, model)
-    for f in (lambda *z: model.rollout(*z, dt=1e-3, steps=3), lambda *z: model.acceleration(*z)):
+    for f in (lambda *z: model.rollout(*z, step=1e-3, steps=3), lambda *z: model.acceleration(*z)):
         assert gradcheck(f, at, eps=1e-6, atol=1e-6)
-    assert gradgradcheck(lambda *z: model.step(*z, dt=1e-2)[1], at, eps=1e-5, atol=1e-4)
+    assert gradgradcheck(lambda *z: model.step(*z, step=1e-2)[1], at, eps=1e-5, atol=1e-4)
 
 
 def test_operators_pass_opcheck(linkage):
     """Schema, fake tensors, autograd registration and tracing, of all four."""
     _, x, model = linkage
-    model.step(x.q, x.v, dt=1e-3)
+    model.step(x.q, x.v, step=1e-3)
     f = operators._functions[-1]
     state = np.concatenate([x.q, x.v, [0.4], model.p])
     rng = np.random.default_rng(0)
@@ -74,7 +74,7 @@ def test_vmap_is_a_loop(linkage):
     p = torch.tensor(model.p)
 
     def loss(u, p):
-        return (model.rollout(x.q, x.v, u, p, dt=2e-3)[0] ** 2).sum()
+        return (model.rollout(x.q, x.v, u, p, step=2e-3)[0] ** 2).sum()
 
     gradient = torch.func.grad(loss, argnums=(0, 1))
     found = torch.vmap(gradient, (0, None))(u, p)
@@ -93,7 +93,7 @@ def test_sixteen_threads_share_a_model(linkage):
     u = torch.tensor(np.random.default_rng(2).normal(size=(64, 10, 1)), requires_grad=True)
 
     def gradient(_):
-        return torch.autograd.grad((model.rollout(x.q, x.v, u, dt=1e-3)[1] ** 2).sum(), u)[0]
+        return torch.autograd.grad((model.rollout(x.q, x.v, u, step=1e-3)[1] ** 2).sum(), u)[0]
 
     alone = gradient(0)
     with ThreadPoolExecutor(16) as pool:
@@ -103,9 +103,9 @@ def test_sixteen_threads_share_a_model(linkage):
 def test_other_numbers_are_refused(linkage):
     _, x, model = linkage
     with pytest.raises(ArgumentError, match=r"q is torch.float32; needed: torch.float64, as in q.double\(\)"):
-        model.step(torch.tensor(x.q).float(), x.v, dt=1e-3)
+        model.step(torch.tensor(x.q).float(), x.v, step=1e-3)
     with pytest.raises(ArgumentError, match=r"q is on meta; .* CPU"):
-        model.step(torch.tensor(x.q).to("meta"), x.v, dt=1e-3)
+        model.step(torch.tensor(x.q).to("meta"), x.v, step=1e-3)
     z = torch.tensor(x.v, requires_grad=True)
     first = torch.autograd.grad(model.acceleration(x.q, z).sum(), z, create_graph=True)[0]
     second = torch.autograd.grad(first.sum(), z, create_graph=True)[0]

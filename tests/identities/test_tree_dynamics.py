@@ -188,8 +188,8 @@ def test_parameters_as_inputs_equal_parameters_as_constants():
         m = da.Mechanism(gravity=(0, 0, -9.81))
         if symbolic:
             L, mass, k, pitch = (m.add_parameter(n, 0.9) for n in ("L", "mass", "k", "pitch"))
-        a = m.add_body("a", mass=mass, com=(L / 2, 0, 0.1), inertia=da.box(mass, (L, 0.1, 0.2)))
-        b = m.add_body("b", mass=2 * mass, com=(0, L / 3, 0), inertia=da.cylinder(mass, 0.1, L, "y"))
+        a = m.add_body("a", mass=mass, com=(L / 2, 0, 0.1), inertia=da.box_inertia(mass, (L, 0.1, 0.2)))
+        b = m.add_body("b", mass=2 * mass, com=(0, L / 3, 0), inertia=da.cylinder_inertia(mass, 0.1, L, "y"))
         c = m.add_body("c", mass=1.0, com=(0, 0, 0.1), inertia=(0.1, 0.1, 0.1))
         m.add_joint("A", da.Revolute("y"), m.ground, a, stiffness=k, rest=0.1)
         m.add_joint("B", da.Screw("z", pitch=pitch), a.at(L, 0, 0, rotation=da.rotation("x", L)), b)
@@ -215,7 +215,7 @@ def test_lengths_and_masses_of_any_scale_give_the_same_motion():
         m = da.Mechanism(gravity=(0, -9.81, 0))
         parent = m.ground
         for k in range(4):
-            body = m.add_body(f"b{k}", mass=1e3 * s, com=(0.5 * s, 0, 0), inertia=da.rod(1e3 * s, s))
+            body = m.add_body(f"b{k}", mass=1e3 * s, com=(0.5 * s, 0, 0), inertia=da.rod_inertia(1e3 * s, s))
             m.add_joint(f"j{k}", da.Revolute("z"), parent.at(s if k else 0, 0, 0), body)
             parent = body
         system = m.compile(backend="casadi")

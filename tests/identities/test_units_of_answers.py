@@ -11,8 +11,8 @@ UNITS = [(1.0, 1.0, 1.0), (2.0**-20, 1.0, 1.0), (2.0**20, 1.0, 1.0), (1.0, 1.0, 
 def press(length, mass, clock):
     """A slider-crank with a spring on its slider and a motor on its crank."""
     m = da.Mechanism("press", gravity=(0, -9.81 * length / clock**2, 0))
-    crank = m.add_body("crank", mass=mass, com=(0.2 * length, 0, 0), inertia=da.rod(mass, 0.4 * length))
-    rod = m.add_body("rod", mass=mass, com=(0.5 * length, 0, 0), inertia=da.rod(mass, length))
+    crank = m.add_body("crank", mass=mass, com=(0.2 * length, 0, 0), inertia=da.rod_inertia(mass, 0.4 * length))
+    rod = m.add_body("rod", mass=mass, com=(0.5 * length, 0, 0), inertia=da.rod_inertia(mass, length))
     slider = m.add_body("slider", mass=2 * mass)
     m.add_joint("A", da.Revolute("z"), m.ground, crank)
     m.add_joint("B", da.Revolute("z"), crank.at(0.4 * length, 0, 0), rod)
@@ -76,7 +76,7 @@ def test_coupled_motions_are_called_so_at_any_size(length, mass, clock):
     m = da.Mechanism("slides", gravity=(0, 0, 0))
     cart = m.add_body("cart", mass=mass)
     m.add_joint("x", da.Prismatic("x"), m.ground, cart)
-    m.add_joint("w", da.Revolute("x"), cart, m.add_body("wheel", mass=mass, inertia=da.disc(mass, length)))
+    m.add_joint("w", da.Revolute("x"), cart, m.add_body("wheel", mass=mass, inertia=da.disc_inertia(mass, length)))
     m.add_driver("still", "x", lambda t: 0.0 * t)
     slides = m.compile()
     assert slides.subspaces(slides.state()).decoupled

@@ -177,7 +177,7 @@ def test_the_turn_of_a_planar_body_is_its_angle(turned):
     np.testing.assert_allclose(two(0.0, x), one(0.0, x), rtol=1e-8)
     found = two.explain(0.0, x)
     assert (found.task_rank, found.mobility) == (3, 3)
-    with pytest.raises(ArgumentError, match="axes are 'zz'"):
+    with pytest.raises(ArgumentError, match="components are 'zz'"):
         control.orientation("platform", "zz")
 
 
@@ -193,7 +193,7 @@ def test_a_planar_body_turns_as_often_as_its_reference():
     law = control.motion_control(system, task, turning, rate=20.0)
     assert law.is_native
     for way in (law, lambda t, s: law(t, s), control.motion_control(system, task, turning, rate=20.0, integral=10.0)):
-        run = da.simulate(system, start, 2.0, u=way, hold=0.002)
+        run = da.simulate(system, start, 2.0, u=way, period=0.002)
         assert run["A"][-1] == pytest.approx(16.5, abs=1e-4)
     end = run.state(-1)
     assert law.explain(2.0, end).success
@@ -252,13 +252,13 @@ def test_delay_in_the_loop_is_felt_by_a_fast_law_and_not_by_a_slow_one():
     """A loop with poles at −ω and a delay of 20 ms: harmless for ω = 4/s, unstable for ω = 60/s."""
     system = zoo.five_bar().compile()
     x = system.state(*zoo.five_bar_start(-1.0))
-    hold = control.inverse_dynamics(system, x).u  # stands still until the first answer comes
+    hold = control.actuator_forces(system, x).u  # stands still until the first answer comes
     goal = {"A": x["A"] + 0.01, "B": x["B"]}
     ends = []
     for rate in (4.0, 60.0):
         law = control.motion_control(system, control.coordinates("A", "B"), goal, rate=rate)
         late = control.Saturated(control.Delayed(law, 0.02, before=hold), 150.0, system)
-        run = da.simulate(system, x, 0.4, u=late, hold=0.004)
+        run = da.simulate(system, x, 0.4, u=late, period=0.004)
         ends.append(np.abs(run.state(-1).v).max())
     assert ends[0] < 0.05
     assert ends[1] > 0.5
@@ -274,7 +274,7 @@ def test_a_controller_that_raises_ends_the_run_with_what_was_computed():
         return np.array([x["A"], x["B"]]), np.zeros(2), np.zeros(2)
 
     law = control.motion_control(system, control.coordinates("A", "B"), broken)
-    run = da.simulate(system, x, 0.2, u=law, hold=0.01)
+    run = da.simulate(system, x, 0.2, u=law, period=0.01)
     assert not run.success
     assert "reference lost" in run.message
     assert run.t[-1] >= 0.05
@@ -318,10 +318,10 @@ def test_a_run_asks_a_native_law_without_python_and_gets_the_same_inputs(case, h
     path = control.quintic({n: x[n] for n in moved}, {n: x[n] + 0.05 for n in moved}, 0.3)
     law = Counted(system, control.coordinates(*moved), path, rate=20.0)
     assert law.is_native
-    run = da.simulate(system, x, 0.3, u=law, hold=hold)
+    run = da.simulate(system, x, 0.3, u=law, period=hold)
     assert run.success
     assert law.calls == 0
-    other = da.simulate(system, x, 0.3, u=lambda t, state: law(t, state), hold=hold)
+    other = da.simulate(system, x, 0.3, u=lambda t, state: law(t, state), period=hold)
     assert law.calls > 0
     assert run.steps == other.steps
     np.testing.assert_allclose(run.q[-1], other.q[-1], rtol=0, atol=1e-12)
@@ -362,12 +362,12 @@ def test_integral_action_and_other_systems_go_through_python():
     assert not patient.is_native
     asked = []
     Counted.__call__, plain = lambda self, t, x: asked.append(t) or plain(self, t, x), Counted.__call__
-    assert da.simulate(system, x, 0.02, u=patient, hold=0.01).success  # a copy of it: memory belongs to the run
+    assert da.simulate(system, x, 0.02, u=patient, period=0.01).success  # a copy of it: memory belongs to the run
     Counted.__call__ = plain
     assert len(asked) == 2
     slow = Counted(zoo.planar_3rrr().compile(backend="casadi"), task, control.constant(goal))
     assert not slow.is_native
-    assert da.simulate(system, x, 0.02, u=slow, hold=0.01).success
+    assert da.simulate(system, x, 0.02, u=slow, period=0.01).success
     assert slow.calls == 2
 
 
@@ -402,7 +402,7 @@ def test_a_law_explains_itself_to_a_run_of_another_system_and_is_not_changed_by_
                 law.explain(t + 1.0, state)
             return u
 
-        runs.append(da.simulate(plant, start, 0.1, u=controller, hold=0.002))
+        runs.append(da.simulate(plant, start, 0.1, u=controller, period=0.002))
         assert runs[-1].success, runs[-1].message
     np.testing.assert_array_equal(runs[0].q, runs[1].q)
     np.testing.assert_array_equal(runs[0].u, runs[1].u)

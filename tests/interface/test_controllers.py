@@ -39,7 +39,7 @@ def test_three_kinds_of_controllers_give_the_same_run(hold):
     """To rounding (CasADi's sine is not NumPy's), with the controller asked at every stage or held."""
     system = zoo.five_bar(span=zoo.PEER_SPAN).compile()
     x = system.state(*zoo.five_bar_start(-np.pi, span=zoo.PEER_SPAN, branch=-1))
-    runs = [da.simulate(system, x, (0, 1), t_eval=np.linspace(0, 1, 21), u=u, hold=hold) for u in KINDS.values()]
+    runs = [da.simulate(system, x, (0, 1), t_eval=np.linspace(0, 1, 21), u=u, period=hold) for u in KINDS.values()]
     for run in runs[1:]:
         assert run.steps == runs[0].steps
         np.testing.assert_allclose(run.q, runs[0].q, rtol=0, atol=1e-11)
@@ -60,7 +60,7 @@ def test_a_held_input_is_constant_between_samples():
         asked.append((t, -s["x"] + 0.1))
         return [asked[-1][1]]
 
-    run = da.simulate(cart(), [1.0], (2.0, 3.05), u=control, hold=0.1, max_step=0.03)
+    run = da.simulate(cart(), [1.0], (2.0, 3.05), u=control, period=0.1, max_step=0.03)
     times, values = np.array(asked).T
     np.testing.assert_allclose(times, 2.0 + 0.1 * np.arange(11), rtol=0, atol=1e-12)
     index = np.searchsorted(times, run.t[1:] - 1e-9) - 1
@@ -74,9 +74,9 @@ def test_a_held_input_is_constant_between_samples():
 def test_dense_output_acts_under_the_inputs_of_its_step(hold):
     """m ẍ = u(x): states asked for later are those of a run that stops there."""
     u = da.expression(lambda t, s: {"push": -8.0 * s["x"]})
-    run = da.simulate(cart(), [1.0], 2.0, u=u, hold=hold, rtol=1e-11, atol=1e-12)
+    run = da.simulate(cart(), [1.0], 2.0, u=u, period=hold, rtol=1e-11, atol=1e-12)
     for t in (0.013, 0.777, 1.991):
-        direct = da.simulate(cart(), [1.0], t, u=u, hold=hold, rtol=1e-11, atol=1e-12).state()
+        direct = da.simulate(cart(), [1.0], t, u=u, period=hold, rtol=1e-11, atol=1e-12).state()
         np.testing.assert_allclose(run(t).q, direct.q, rtol=0, atol=1e-10)
     if hold is None:
         assert run["x"][-1] == pytest.approx(np.cos(4.0), abs=1e-9)
@@ -85,7 +85,7 @@ def test_dense_output_acts_under_the_inputs_of_its_step(hold):
 @pytest.mark.parametrize("hold", [None, 0.1])
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_a_controller_that_gives_no_number_ends_the_run(hold, bad):
-    run = da.simulate(cart(), [0.0], 1.0, u=lambda t, s: [bad if t > 0.45 else 1.0], hold=hold)
+    run = da.simulate(cart(), [0.0], 1.0, u=lambda t, s: [bad if t > 0.45 else 1.0], period=hold)
     assert run.status.name == "CALLBACK"
     assert f"s the controller returned {bad} for 'push', which is no finite number (asked at t = 0." in run.message
     assert isinstance(run.error, da.ArgumentError)
@@ -116,8 +116,8 @@ def test_systems_without_inputs_and_wrong_inputs_are_refused():
     m.add_joint("A", da.Revolute("z"), m.ground, m.add_body("bob", mass=1.0, com=(0, -1.0, 0)))
     with pytest.raises(da.ArgumentError, match="'pendulum' has no inputs to control; add some with add_motor"):
         da.simulate(m.compile(), {}, 1.0, u=lambda t, s: [1.0])
-    with pytest.raises(da.ArgumentError, match=r"hold is 0\.1; it is the sampling period"):
-        da.simulate(cart(), {}, 1.0, u=[1.0], hold=0.1)
+    with pytest.raises(da.ArgumentError, match=r"period is 0\.1; it is the sampling period"):
+        da.simulate(cart(), {}, 1.0, u=[1.0], period=0.1)
 
 
 @pytest.mark.parametrize("hold", [None, 0.02])
@@ -127,7 +127,7 @@ def test_an_interrupt_in_the_controller_keeps_everything_so_far(hold):
             raise KeyboardInterrupt
         return [1.0]
 
-    run = da.simulate(cart(), [0.0], 1.0, u=control, hold=hold, max_step=0.01)
+    run = da.simulate(cart(), [0.0], 1.0, u=control, period=hold, max_step=0.01)
     assert run.status.name == "INTERRUPTED"
     assert run.message == f"at t = {run.t[-1]:.6g} s the run was interrupted"
     assert 0.48 < run.t[-1] < 0.53
@@ -238,7 +238,7 @@ def too_few(t, state):
 @pytest.mark.parametrize("control", [raises_late, too_few])
 def test_a_numba_controller_that_raises_or_gives_too_little_ends_the_run(control, hold):
     """Nothing of an earlier call is used again, and nothing beyond the array is read (F15)."""
-    run = da.simulate(cart(), [0.0], 1.0, u=control, hold=hold)
+    run = da.simulate(cart(), [0.0], 1.0, u=control, period=hold)
     assert run.status.name == "CALLBACK"
     assert not run.success
     assert 0.0 < run.t[-1] <= 0.5

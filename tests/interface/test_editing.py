@@ -18,9 +18,9 @@ def machine(arm="arm", hinge="A", spring="spring", mass=2.0, damping=0.1) -> da.
     """A closed chain in which everything refers to one body, one joint and one spring, functions included."""
     m = da.Mechanism("machine", gravity=(0, -9.81, 0))
     k = m.add_parameter("k", 30.0)
-    a = m.add_body(arm, mass=mass, com=(0.3, 0, 0), inertia=da.rod(2.0, 0.6))
+    a = m.add_body(arm, mass=mass, com=(0.3, 0, 0), inertia=da.rod_inertia(2.0, 0.6))
     m.add_joint(hinge, da.Revolute("z"), m.ground, a, damping=damping, limits=(-3, 3), friction=da.Friction(0.1))
-    b = m.add_body("b", mass=1.0, com=(0.2, 0, 0), inertia=da.rod(1.0, 0.4))
+    b = m.add_body("b", mass=1.0, com=(0.2, 0, 0), inertia=da.rod_inertia(1.0, 0.4))
     m.add_joint("B", da.Planar("z"), a.at(0.6), b)
     tip = m.add_frame("tip", a.at(0.5, 0.1))
     m.close_loop("C", da.Revolute("z"), b.at(0.4), m.ground.at(0.7))

@@ -55,7 +55,7 @@ def test_a_description_that_holds_no_numbers_is_another_description(tmp_path, ba
     file.facts["description"][where] = told
     file.write(path)
     with pytest.raises(da.FileError, match="another description"):
-        da.load(path, system)
+        da.read_run(path, system)
 
 
 @pytest.mark.parametrize("count", [10**6, -5, 10**12, 2**62])
@@ -68,7 +68,7 @@ def test_a_batch_that_lies_about_its_rows_is_not_read(tmp_path, bar, count):
     assert data.count(rows) > 2
     path.write_bytes(data.replace(rows, count.to_bytes(8, "little", signed=True)))
     with pytest.raises(da.FileError, match="holds no states"):
-        da.load(path, system)
+        da.read_run(path, system)
 
 
 def test_a_batch_that_unpacks_to_gigabytes_is_not_unpacked(tmp_path):
@@ -109,7 +109,7 @@ def test_what_no_run_says_is_named(tmp_path, bar, change, sentence):
     change(file)
     file.write(tmp_path / "a", names)
     with pytest.raises(da.FileError, match=sentence):
-        da.load(tmp_path / "a", system)
+        da.read_run(tmp_path / "a", system)
 
 
 def test_names_that_are_no_text_are_refused(tmp_path):
@@ -144,7 +144,7 @@ def test_devices_and_folders_are_no_runs(tmp_path, bar):
     run = da.simulate(system, x, 0.1)
     for path in (tmp_path, tmp_path / "pipe", "/dev/zero"):
         with pytest.raises(da.FileError, match="is a folder, pipe or device"):
-            da.load(path, system)
+            da.read_run(path, system)
         with pytest.raises(da.FileError, match="is a folder, pipe or device"):
             run.save(path)
     with pytest.raises(da.FileError, match=r"cannot be written: No such file or directory\."):
@@ -159,7 +159,7 @@ def test_a_run_saved_through_a_link_is_where_the_link_leads(tmp_path, bar):
     (tmp_path / "link").symlink_to(tmp_path / "there" / "run.arrow")
     da.simulate(system, x, 0.1).save(tmp_path / "link")
     assert (tmp_path / "link").is_symlink()
-    assert da.load(tmp_path / "there" / "run.arrow", system).success
+    assert da.read_run(tmp_path / "there" / "run.arrow", system).success
 
 
 # --- two writers ------------------------------------------------------------------------------------------------------
@@ -186,7 +186,7 @@ def test_two_recordings_of_one_file_are_refused(tmp_path, bar):
     run = da.simulate(system, x, 1.0, record=path, events={"never": second})
     assert len(seen) == 2
     assert run.success, run.message
-    assert da.load(path, system).success
+    assert da.read_run(path, system).success
 
 
 def test_another_process_cannot_write_a_recording_meanwhile(tmp_path):
@@ -225,10 +225,10 @@ def test_a_process_killed_before_the_first_batch_leaves_a_file_that_says_so(tmp_
     """
     assert python(code).returncode == 9
     with pytest.raises(da.FileError, match=r"holds no states: .* resume=True\) begins it anew"):
-        da.load(tmp_path / "a", system)
+        da.read_run(tmp_path / "a", system)
     again, whole = da.simulate(system, x, 1.0, record=tmp_path / "a", resume=True), da.simulate(system, x, 1.0)
     np.testing.assert_array_equal(again.q, whole.q)
-    assert da.load(tmp_path / "a", system).success
+    assert da.read_run(tmp_path / "a", system).success
 
 
 def test_a_full_disk_costs_the_file_and_not_the_run(tmp_path, bar):
@@ -264,11 +264,11 @@ def test_a_full_disk_costs_the_file_and_not_the_run(tmp_path, bar):
     done = python(code)
     assert done.returncode == 0, done.stderr
     assert [p.name for p in tmp_path.iterdir()] == ["run.arrow"]
-    left, whole = da.load(path, system), da.simulate(system, x, 3.0)
+    left, whole = da.read_run(path, system), da.simulate(system, x, 3.0)
     assert 50 < len(left.t) < len(whole.t)
     again = da.simulate(system, x, 3.0, record=path, resume=True)  # there is room again
     np.testing.assert_array_equal(again.q, whole.q)
-    np.testing.assert_array_equal(da.load(path, system).q, whole.q)
+    np.testing.assert_array_equal(da.read_run(path, system).q, whole.q)
 
 
 # --- going on ---------------------------------------------------------------------------------------------------------
@@ -308,7 +308,7 @@ def test_events_are_written_once(tmp_path, bar, monkeypatch):
     assert found.batches > 20
     items = [len(notes["events"]["beat"]["items"]) for notes in found.all_notes]
     assert sum(items) == len(whole.t_events["beat"]) > 30
-    np.testing.assert_array_equal(da.load(tmp_path / "a", system).x_events["beat"], whole.x_events["beat"])
+    np.testing.assert_array_equal(da.read_run(tmp_path / "a", system).x_events["beat"], whole.x_events["beat"])
 
 
 @pytest.mark.parametrize("version", [1, 2])
@@ -320,4 +320,4 @@ def test_files_of_older_formats_are_refused_with_what_to_do(tmp_path, bar, versi
     file.facts["format"] = version
     file.write(tmp_path / "a")
     with pytest.raises(da.FileError, match=rf"has format {version}; .* reads 3\. Older files .* record it anew"):
-        da.load(tmp_path / "a", system)
+        da.read_run(tmp_path / "a", system)

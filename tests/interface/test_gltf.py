@@ -42,7 +42,7 @@ def values(doc, binary, k):
 
 
 def test_the_animation_is_the_motion(run, tmp_path):
-    path = view.export_gltf(run, tmp_path / "run.glb", rate=40)
+    path = view.export_gltf(run, tmp_path / "run.glb", fps=40)
     doc, binary = chunks(path)
     (animation,) = doc["animations"]
     times = np.linspace(run.t[0], run.t[-1], 41)
@@ -95,7 +95,7 @@ def test_nothing_in_a_file_is_unused_or_unsaid(name, tmp_path):
     entry = zoo.CATALOG[name]
     system = entry.build().compile()
     motion_ = da.simulate(system, system.state(*entry.start()), 0.5)
-    doc, binary = chunks(view.export_gltf(motion_, tmp_path / "run.glb", rate=10))
+    doc, binary = chunks(view.export_gltf(motion_, tmp_path / "run.glb", fps=10))
     vertices = {k for m in doc["meshes"] for p in m["primitives"] for k in p["attributes"].values()}
     animations = doc.get("animations", [])
     samplers = [s for a in animations for s in a["samplers"]]
@@ -121,5 +121,5 @@ def test_nothing_in_a_file_is_unused_or_unsaid(name, tmp_path):
 def test_what_is_no_glb_is_refused(run, tmp_path):
     with pytest.raises(ArgumentError, match=r"needed: a name that ends in \.glb"):
         view.export_gltf(run, tmp_path / "run.gltf")
-    with pytest.raises(ArgumentError, match="rate is 0"):
-        view.export_gltf(run, tmp_path / "run.glb", rate=0)
+    with pytest.raises(ArgumentError, match="fps is 0"):
+        view.export_gltf(run, tmp_path / "run.glb", fps=0)

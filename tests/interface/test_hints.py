@@ -10,7 +10,10 @@ import dalembert as da
 from dalembert.hints import ATTRIBUTES, KEYWORDS, MissingAttribute, explained
 
 OWNERS = {"dalembert": da, **{name: getattr(da, name) for name in ATTRIBUTES if name != "dalembert"}}
-LETTERS = {"da": da, "m": da.Mechanism, "system": da.System, "state": da.State, "run": da.Run, "model": da.LinearModel}
+LETTERS = {
+    "da": da, "control": da.control, "m": da.Mechanism, "system": da.System, "state": da.State, "run": da.Run,
+    "model": da.LinearModel,
+}  # fmt: skip
 WORDS = [(owner, word) for owner, table in ATTRIBUTES.items() for word in table]
 
 
@@ -20,7 +23,14 @@ def objects():
     system = m.compile()
     x = system.state(*da.zoo.four_bar_start(0.6))
     run = da.simulate(system, x, 0.01)
-    return {"Mechanism": m, "System": system, "State": x, "Run": run, "LinearModel": da.linearize(system, x)}
+    return {
+        "control": da.control,
+        "Mechanism": m,
+        "System": system,
+        "State": x,
+        "Run": run,
+        "LinearModel": da.linearize(system, x),
+    }
 
 
 def has(owner, name) -> bool:
@@ -31,7 +41,7 @@ def has(owner, name) -> bool:
 def test_a_hint_names_what_exists_for_a_word_that_does_not(owner, word, objects):
     hint = ATTRIBUTES[owner][word]
     assert not has(OWNERS[owner], word), f"{owner}.{word} exists; take it out of the table"
-    named = re.findall(r"\b(da|m|system|state|run|model)\.(\w+)(?:\.(\w+))?", hint)
+    named = re.findall(r"\b(da|control|m|system|state|run|model)\.(\w+)(?:\.(\w+))?", hint)
     assert named or "m.compile" in hint or word.startswith("add_")
     for letter, name, inner in named:
         of = LETTERS[letter]
@@ -45,12 +55,13 @@ def test_a_hint_names_what_exists_for_a_word_that_does_not(owner, word, objects)
 
 @pytest.mark.parametrize("function", KEYWORDS)
 def test_keywords_that_people_try_lead_to_those_that_exist(function, objects):
-    f = getattr(da.Mechanism, function, None) or getattr(da, function)
+    owner = next((c for c in ("Mechanism", "System") if hasattr(getattr(da, c), function)), None)
+    f = getattr(getattr(da, owner), function) if owner else getattr(da, function)
     known = inspect.signature(f).parameters
     for word, hint in KEYWORDS[function].items():
         assert word not in known
         assert any(re.search(rf"\b{name}\b", hint) for name in known), f"{hint} names no keyword of {function}"
-        of = getattr(objects["Mechanism"], function, f)
+        of = getattr(objects[owner], function) if owner else f
         with pytest.raises(TypeError, match=rf"{function}\(\) has no keyword '{word}'; here it is "):
             of(**{word: 1})
 

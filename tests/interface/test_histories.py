@@ -165,7 +165,7 @@ def test_events_find_the_same_in_python_and_as_expressions(what):
 def test_controllers_answer_the_same_in_python_and_as_expressions():
     law = lambda t, s: {"motor": -2.0 * s.position("tip")[0] - 0.3 * s.twist("tip", axes="world")[2]}  # noqa: E731
     system = parametric().compile()
-    runs = [da.simulate(system, {"A": 0.9}, 1.0, p={"L": 1.5}, u=u, hold=0.02) for u in (law, da.expression(law))]
+    runs = [da.simulate(system, {"A": 0.9}, 1.0, p={"L": 1.5}, u=u, period=0.02) for u in (law, da.expression(law))]
     assert all(run.success for run in runs)
     np.testing.assert_allclose(runs[0].state().q, runs[1].state().q, atol=1e-10)
 
@@ -241,7 +241,7 @@ def test_a_missing_library_names_its_extra(four_bar, library, monkeypatch):
 
 def test_inputs_of_drives_have_units_and_their_names_mean_their_forces():
     m = da.Mechanism("hoist", gravity=(0, -9.81, 0))
-    boom = m.add_body("boom", mass=2.0, com=(1.0, 0, 0), inertia=da.rod(2.0, 2.0))
+    boom = m.add_body("boom", mass=2.0, com=(1.0, 0, 0), inertia=da.rod_inertia(2.0, 2.0))
     pivot = m.add_joint("pivot", da.Revolute("z"), m.ground, boom)
     m.add_actuator("ram", m.ground.at(0.5, -0.8), boom.at(1.2))
     m.add_servo("servo", pivot, stiffness=10.0, damping=1.0, rate=True)

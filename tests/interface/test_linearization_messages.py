@@ -109,9 +109,9 @@ def test_second_derivatives_are_asked_for_along_a_direction_or_weighted_not_both
     system = zoo.four_bar().compile(backend="casadi")
     x = system.state(*zoo.four_bar_start(0.7))
     with pytest.raises(da.ArgumentError, match="both given; needed: one"):
-        da.second_derivatives(system, x, along=np.zeros(6), weights=np.zeros(3))
+        da.second_derivatives(system, x, direction=np.zeros(6), weights=np.zeros(3))
     with pytest.raises(da.ArgumentError, match="along"):
-        da.second_derivatives(system, x, along=np.zeros(5))
+        da.second_derivatives(system, x, direction=np.zeros(5))
 
 
 def test_equilibria_that_do_not_exist_are_refused():
@@ -141,9 +141,9 @@ def test_a_search_for_rest_that_comes_to_a_singular_position_says_so():
     system = m.compile(backend="casadi")
     x = system.assemble({"lean 0": -0.5, "lean 1": -0.5})
     with pytest.raises(da.AssemblyError, match=r"no equilibrium was found near the guess.*singular"):
-        da.equilibrium(system, x, speeds={"spin": 8.0})
-    with pytest.raises(da.AssemblyError, match=r"with slide at the given value.*holding= exerts no force.*add_driver"):
-        da.equilibrium(system, x, holding={"slide": x["slide"]}, speeds={"spin": 8.0})
+        da.equilibrium(system, x, v={"spin": 8.0})
+    with pytest.raises(da.AssemblyError, match=r"with slide at the given value.*q= exerts no force.*add_driver"):
+        da.equilibrium(system, x, q={"slide": x["slide"]}, v={"spin": 8.0})
 
 
 def test_names_and_tables_read_well(loader, at):
@@ -152,7 +152,7 @@ def test_names_and_tables_read_well(loader, at):
     assert model.output_names == ("lift", "position:lip@x", "position:lip@y", "position:lip@z")
     assert repr(model).startswith("<linear model of 'loader': 4 states (B, G, B rate, G rate), 2 inputs, 4 outputs")
     assert "damping" in model.table()
-    states = model.modes[-1].states(0.01, frames=4)
+    states = model.modes[-1].states(0.01, n=4)
     assert len(states) == 4
     for x in states:
         assert np.abs(loader.residuals(x)).max() < 1e-9

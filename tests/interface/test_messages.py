@@ -240,7 +240,7 @@ def test_bad_descriptions_are_refused_with_a_repair(m, case):
 
 def test_a_mass_matrix_that_is_singular_by_construction_names_the_coordinate():
     m = da.Mechanism()
-    rotor = m.add_body("rotor", mass=1.0, com=(0, 0, 0.3), inertia=da.rod(1.0, 0.6, "z"))
+    rotor = m.add_body("rotor", mass=1.0, com=(0, 0, 0.3), inertia=da.rod_inertia(1.0, 0.6, "z"))
     m.add_joint("spin", da.Revolute("z"), m.ground, rotor)
     with pytest.raises(da.DescriptionError, match="the mass matrix is singular: 'spin' moves no mass"):
         m.compile()
@@ -249,7 +249,7 @@ def test_a_mass_matrix_that_is_singular_by_construction_names_the_coordinate():
 @pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
 def test_a_thin_rod_in_a_ball_joint_may_not_spin_freely_whatever_its_size(scale):
     m = da.Mechanism()
-    rod = m.add_body("rod", mass=scale, com=(scale, 0, 0), inertia=da.rod(scale, 2 * scale))
+    rod = m.add_body("rod", mass=scale, com=(scale, 0, 0), inertia=da.rod_inertia(scale, 2 * scale))
     m.add_joint("ball", da.Spherical(), m.ground, rod)
     with pytest.raises(da.DescriptionError, match=r"'ball\.wx' moves no mass"):
         m.compile()
@@ -299,7 +299,7 @@ ASKED = {
         "the array of inputs has shape (2,); needed: (1,)",
     ),
     "unknown parameter": (lambda s: s.mass_matrix({}, p={"gian": 1}), "Did you mean 'gain'?"),
-    "wrong length of a": (lambda s: s.inverse_dynamics({}, [1.0]), "a has shape (1,); needed: (6,)"),
+    "wrong length of vdot": (lambda s: s.inverse_dynamics({}, [1.0]), "vdot has shape (1,); needed: (6,)"),
     "wrong axes": (lambda s: s.jacobian({}, "tip", axes="local"), "axes is 'local'; needed: 'body'"),
     "unknown function": (lambda s: s.function("mass_matrx"), "Did you mean 'mass_matrix'?"),
     "short wrench": (

@@ -13,7 +13,9 @@ from dalembert.view.notebook import html_of, svg
 @pytest.fixture(scope="module")
 def pendulum():
     m = da.Mechanism("<pendulum>", gravity=(0, -9.81, 0))
-    m.add_joint("A", da.Revolute("z"), m.ground, m.add_body("a & b", mass=1.0, com=(0, -0.5, 0), inertia=da.rod(1, 1)))
+    m.add_joint(
+        "A", da.Revolute("z"), m.ground, m.add_body("a & b", mass=1.0, com=(0, -0.5, 0), inertia=da.rod_inertia(1, 1))
+    )
     return m.compile()
 
 

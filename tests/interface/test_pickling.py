@@ -30,7 +30,7 @@ def everything() -> da.Mechanism:
     L, k, g = m.add_parameter("L", 0.5), m.add_parameter("k", 40.0), m.add_parameter("drag", [0.1, 0.2])
     m.gravity = (0, -0.1 * g[1], -9.81)
     push = m.add_input("push", 2)
-    arm = m.add_body("arm", mass=2.0 + L, com=(L / 2, 0, 0), inertia=da.rod(2.0, L))
+    arm = m.add_body("arm", mass=2.0 + L, com=(L / 2, 0, 0), inertia=da.rod_inertia(2.0, L))
     m.add_joint("A", da.Revolute("y"), m.ground, arm, damping=0.1, stiffness=k, rest=0.2 * L)
     ball = m.add_body("ball", mass=1.0, com=(0, 0, -0.1), inertia=(0.1, 0.1, 0.1))
     m.add_joint("S", da.Spherical(), arm.at(L, 0, 0), ball, stiffness=2.0)

@@ -37,7 +37,7 @@ CASES = {
     "every third": (four_bar, 2.0, {"stabilization": da.Projection(every=3)}),
     "events": (four_bar, 2.0, {"events": {"turn": lambda t, s: np.sin(s["A"] / 2)}}),
     "samples": (four_bar, 2.0, {"t_eval": np.linspace(0, 2, 77)}),
-    "held inputs through a singular position": (five_bar, 1.0, {"u": steer, "hold": 0.03}),
+    "held inputs through a singular position": (five_bar, 1.0, {"u": steer, "period": 0.03}),
     "inputs at every stage": (five_bar, 1.0, {"u": steer}),
     "events in a singular passage": (five_bar, 2.0, {"events": {"flat": lambda t, s: np.sin(s["A"])}}),
     "formulation by name": (five_bar, 1.0, {"formulation": "nullspace"}),
@@ -84,7 +84,7 @@ def test_a_run_taken_up_again_is_the_run_that_was_never_cut(case, tmp_path, monk
         os.truncate(path, os.path.getsize(path) - 10)
     again = da.simulate(system, x, t, record=path, resume=True, **options)
     assert_same(again, whole)
-    loaded = da.load(path, system)
+    loaded = da.read_run(path, system)
     assert_same(loaded, whole)
     assert loaded.success
 
@@ -115,15 +115,15 @@ def test_a_killed_process_leaves_a_run_that_goes_on_bit_for_bit(tmp_path):
             os._exit(9)
         return [np.cos(t)]
 
-    da.simulate(system, {{}}, 20.0, u=control, hold=0.01, record={str(tmp_path / "run.arrow")!r})
+    da.simulate(system, {{}}, 20.0, u=control, period=0.01, record={str(tmp_path / "run.arrow")!r})
     """
     assert subprocess.run([sys.executable, "-c", textwrap.dedent(code)]).returncode == 9
     system = zoo.cart_pole().compile()
-    left = da.load(tmp_path / "run.arrow", system)
+    left = da.read_run(tmp_path / "run.arrow", system)
     assert left.status.name == "INTERRUPTED"
     assert left.message == f"the recording ends at t = {left.t[-1]:.6g} s: it was cut off there"
     assert 5.0 < left.t[-1] < 15.1
-    options = {"u": lambda t, s: [np.cos(t)], "hold": 0.01}
+    options = {"u": lambda t, s: [np.cos(t)], "period": 0.01}
     with pytest.warns(RuntimeWarning, match="another 'u'"):  # one that counts
         again = da.simulate(system, {}, 20.0, record=tmp_path / "run.arrow", resume=True, **options)
     assert_same(again, da.simulate(system, {}, 20.0, **options))
@@ -145,7 +145,7 @@ def test_a_run_that_a_terminal_event_ended_stays_ended(tmp_path):
     assert whole.status.name == "EVENT"
     again = da.simulate(system, x, 2.0, record=tmp_path / "a", resume=True, **options)
     assert_same(again, whole)
-    assert_same(da.load(tmp_path / "a", system), whole)
+    assert_same(da.read_run(tmp_path / "a", system), whole)
 
 
 def test_what_differs_from_the_recording_is_named(tmp_path):
@@ -171,7 +171,7 @@ def test_saved_runs_come_back_with_their_evidence(tmp_path):
     events = {"flat": lambda t, s: np.sin(s["A"])}
     run = da.simulate(system, x, 1.0, u={"left": 1.0}, events=events)
     run.save(tmp_path / "a")
-    again = da.load(tmp_path / "a", system)
+    again = da.read_run(tmp_path / "a", system)
     assert_same(again, run)
     np.testing.assert_array_equal(again.energy_error, run.energy_error)
     np.testing.assert_array_equal(again.multipliers, run.multipliers)

@@ -65,7 +65,7 @@ def test_charts_of_a_run_survive_files_and_processes(four_bar, tmp_path):
     for coordinates in (["D"], "tangent"):
         run = da.simulate(system, x, 0.6, coordinates=coordinates)
         run.save(tmp_path / "run.arrow")
-        for again in (da.load(tmp_path / "run.arrow", system), pickle.loads(pickle.dumps(run))):
+        for again in (da.read_run(tmp_path / "run.arrow", system), pickle.loads(pickle.dumps(run))):
             assert [(t, c.names, c.kind) for t, c in again.charts] == [(t, c.names, c.kind) for t, c in run.charts]
             np.testing.assert_array_equal(again.y, run.y)
     own = da.simulate(system, x, 0.1, coordinates=da.Chart(lambda q, y: q[0] - y**3, [0.8]))
@@ -90,7 +90,7 @@ def test_condition_and_indicator_are_in_the_metric_asked_for(metric, tmp_path):
     x = system.assemble({"A": 0.6, "B": 1.5}, v={"A": 0.7, "B": -0.4}, guess=zoo.five_bar_start()[0])
     run = da.simulate(system, x, 0.2, formulation="nullspace", options={"metric": metric}, method="rk4", step=0.01)
     run.save(tmp_path / "run.arrow")
-    for one in (run, da.load(tmp_path / "run.arrow", system)):
+    for one in (run, da.read_run(tmp_path / "run.arrow", system)):
         for k in range(len(run.t)):
             at = run.state(k)
             W = {"mass": system.mass_matrix(at), "euclidean": np.eye(4)}.get(metric if isinstance(metric, str) else "")
@@ -133,9 +133,9 @@ def test_functions_of_time_can_lead():
 def test_the_angle_of_a_cut_joint_turns_on_without_a_jump():
     """A four-bar whose crank bearing is the cut joint: its angle leads through π and on, several times around."""
     m = da.Mechanism("cut crank", gravity=(0, 0, 0))
-    crank = m.add_body("crank", mass=1.0, com=(0.1, 0, 0), inertia=da.rod(1.0, 0.2))
-    coupler = m.add_body("coupler", mass=1.5, com=(0.3, 0, 0), inertia=da.rod(1.5, 0.6))
-    rocker = m.add_body("rocker", mass=1.2, com=(0.2, 0, 0), inertia=da.rod(1.2, 0.4))
+    crank = m.add_body("crank", mass=1.0, com=(0.1, 0, 0), inertia=da.rod_inertia(1.0, 0.2))
+    coupler = m.add_body("coupler", mass=1.5, com=(0.3, 0, 0), inertia=da.rod_inertia(1.5, 0.6))
+    rocker = m.add_body("rocker", mass=1.2, com=(0.2, 0, 0), inertia=da.rod_inertia(1.2, 0.4))
     m.add_joint("D", da.Revolute("z"), m.ground.at(0.55, 0, 0), rocker)
     m.add_joint("C", da.Revolute("z"), rocker.at(0.4, 0, 0), coupler.at(0.6, 0, 0))
     m.add_joint("B", da.Revolute("z"), coupler, crank.at(0.2, 0, 0))

@@ -192,7 +192,7 @@ def test_bodies_without_mass_run(options):
 def test_a_mechanism_that_cannot_move_stays():
     """A triangle of bars: no degree of freedom, in all coordinates and in none."""
     m = da.Mechanism("triangle", gravity=(0, -9.81, 0))
-    a, b = (m.add_body(n, mass=1.0, com=(0.5, 0, 0), inertia=da.rod(1.0, 1.0)) for n in "ab")
+    a, b = (m.add_body(n, mass=1.0, com=(0.5, 0, 0), inertia=da.rod_inertia(1.0, 1.0)) for n in "ab")
     m.add_joint("A", da.Revolute("z"), m.ground, a)
     m.add_joint("B", da.Revolute("z"), m.ground.at(1, 0), b)
     m.close_loop("C", da.Revolute("z"), a.at(1, 0), b.at(1, 0))
@@ -220,7 +220,7 @@ def test_runs_in_threads_are_the_runs_one_after_another():
 
 def test_a_run_says_which_coordinates_went_beyond_their_limits():
     m = da.Mechanism("pendulum", gravity=(0, -9.81, 0))
-    rod = m.add_body("rod", mass=1.0, com=(0.5, 0, 0), inertia=da.rod(1.0, 1.0))
+    rod = m.add_body("rod", mass=1.0, com=(0.5, 0, 0), inertia=da.rod_inertia(1.0, 1.0))
     m.add_joint("A", da.Revolute("z"), m.ground, rod, limits=(-0.5, 2.0))
     m.add_joint("B", da.Prismatic("x"), rod, m.add_body("bead", mass=0.1), limits=(-9.0, 9.0), stiffness=100.0)
     system = m.compile()
@@ -257,7 +257,7 @@ def test_a_crank_that_has_turned_for_long_goes_on(four_bar):
 
 def stiff_pendulum(damping):
     m = da.Mechanism("stiff", gravity=(0, -9.81, 0))
-    rod = m.add_body("rod", mass=1.0, com=(0.5, 0, 0), inertia=da.rod(1.0, 1.0))
+    rod = m.add_body("rod", mass=1.0, com=(0.5, 0, 0), inertia=da.rod_inertia(1.0, 1.0))
     m.add_joint("A", da.Revolute("z"), m.ground, rod, damping=damping)
     return m.compile()
 

@@ -45,7 +45,7 @@ def test_a_run_with_a_controller_comes_back_without_dense_output():
     [
         "da.simulate(system, x, 1e9, method='rk4', step=1e-3, t_eval=[0.0, 1e9], max_steps=10**15)",
         "da.simulate(system, x, 1e9, t_eval=[0.0, 1e9], max_steps=10**15)",
-        "da.simulate(system, x, 1e9, u=lambda t, s: [0.0], hold=0.01, t_eval=[0.0, 1e9], max_steps=10**15)",
+        "da.simulate(system, x, 1e9, u=lambda t, s: [0.0], period=0.01, t_eval=[0.0, 1e9], max_steps=10**15)",
     ],
 )
 def test_ctrl_c_ends_a_run_and_returns_what_there_is(call):

@@ -341,7 +341,7 @@ def test_belts_and_ropes_are_drawn_from_where_they_touch(tmp_path):
                 assert np.linalg.norm(b - a) == pytest.approx(5.0 * np.sqrt(1 - lean**2))
             assert len(lines) == 2
     m = da.Mechanism("hoist", gravity=(0, -9.81, 0))
-    sheave = m.add_body("sheave", mass=2.0, inertia=da.disc(2.0, 0.1))
+    sheave = m.add_body("sheave", mass=2.0, inertia=da.disc_inertia(2.0, 0.1))
     m.add_joint("turn", da.Revolute("z"), m.ground, sheave)
     for n, x in (("load", -0.1), ("weight", 0.1)):
         m.add_joint(n, da.Prismatic("y"), m.ground.at(x, -1.0), m.add_body(n, mass=1.0))

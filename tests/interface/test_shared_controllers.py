@@ -84,15 +84,15 @@ def test_inverse_dynamics_keeps_no_memory_of_earlier_calls_or_of_other_threads()
     rng = np.random.default_rng(3)
     states = [START.replace(v=rng.normal(size=SYSTEM.nv)) for _ in range(16)]
     calls = [
-        {"acceleration": {"L1": 1.0, "L2": -2.0}},
-        {"acceleration": rng.normal(size=SYSTEM.nv), "active": {"grip": False}},
+        {"vdot": {"L1": 1.0, "L2": -2.0}},
+        {"vdot": rng.normal(size=SYSTEM.nv), "active": {"grip": False}},
         {"acceleration": None, "tolerance": 1e-6},
         {"acceleration": {"L1": 0.3}, "metric": "mass"},
         {"acceleration": rng.normal(size=SYSTEM.nv)},
     ]
 
     def answers(system, k):
-        return np.concatenate([numbers(control.inverse_dynamics(system, states[k], **c)) for c in calls])
+        return np.concatenate([numbers(control.actuator_forces(system, states[k], **c)) for c in calls])
 
     alone = [answers(zoo.two_arms().compile(), k) for k in range(2)]
     alone += [answers(SYSTEM, k) for k in range(2, 16)]
@@ -139,7 +139,7 @@ def test_a_bounded_law_gives_four_runs_in_threads_the_bits_of_one():
     for u in (law, control.Sampled(law, 0.005)):
 
         def run(x, u=u):
-            return da.simulate(SYSTEM, x, 0.1, u=u, hold=0.005)
+            return da.simulate(SYSTEM, x, 0.1, u=u, period=0.005)
 
         alone = [run(x) for x in starts]
         with ThreadPoolExecutor(4) as pool:
@@ -210,12 +210,12 @@ def measuring():
 def test_every_run_of_a_law_begins_with_an_empty_memory(name):
     """One law in two runs, in threads and between calls by hand: each run is that of a new law."""
     start, law = HEAVY.state(START.q), LAWS[name]()
-    alone = da.simulate(HEAVY, start, 0.06, u=LAWS[name](), hold=0.01)
+    alone = da.simulate(HEAVY, start, 0.06, u=LAWS[name](), period=0.01)
     law(0.0, start)
     law(0.3, start)
 
     def run(_):
-        return da.simulate(HEAVY, start, 0.06, u=law, hold=0.01)
+        return da.simulate(HEAVY, start, 0.06, u=law, period=0.01)
 
     with ThreadPoolExecutor(4) as pool:
         runs = [run(0), run(1), *pool.map(run, range(4))]
@@ -228,7 +228,7 @@ def test_every_run_of_a_law_begins_with_an_empty_memory(name):
 
 @pytest.mark.parametrize("make", [LAWS["all"], LAWS["noisy"], measuring, lambda: control.Sampled(len, 0.1)])
 def test_a_law_that_remembers_is_refused_without_a_sampling_period(make):
-    with pytest.raises(ArgumentError, match=r"remembers its last call, and hold is None; needed: a sampling period"):
+    with pytest.raises(ArgumentError, match=r"remembers its last call, and period is None; needed: a sampling period"):
         da.simulate(SYSTEM, START, 0.1, u=make())
 
 
@@ -260,9 +260,9 @@ def test_force_feedback_knows_which_constraints_are_switched_off():
 def test_inverse_dynamics_and_equal_tasks_build_their_kernel_once():
     system = zoo.two_arms().compile()
     x = system.state(START.q)
-    control.inverse_dynamics(system, x, {"L1": 1.0})
+    control.actuator_forces(system, x, {"L1": 1.0})
     known = len(system._kernels)
-    control.inverse_dynamics(system, x, {"L2": 1.0}, limits=50.0)
+    control.actuator_forces(system, x, {"L2": 1.0}, limits=50.0)
     assert len(system._kernels) == known
     one = control.motion_control(system, control.coordinates("L1") + control.position("object", "xy"), [0.5, 0.0, 0.5])
     two = control.motion_control(system, control.coordinates("L1") + control.position("object", "xy"), [0.4, 0.1, 0.6])
@@ -305,9 +305,9 @@ def test_numbers_that_make_no_sense_are_refused_at_the_door(options, message):
         lambda: control.quintic([0.0], [1.0], "long"),
         lambda: control.trapezoid([0.0], [1.0], speed=-1.0, acceleration=1.0),
         lambda: control.constant(float("nan")),
-        lambda: control.inverse_dynamics(SYSTEM, START, np.full(SYSTEM.nv, np.nan)),
-        lambda: control.inverse_dynamics(SYSTEM, START, {"L1": float("nan")}),
-        lambda: control.inverse_dynamics(SYSTEM, START, np.zeros(2)),
+        lambda: control.actuator_forces(SYSTEM, START, np.full(SYSTEM.nv, np.nan)),
+        lambda: control.actuator_forces(SYSTEM, START, {"L1": float("nan")}),
+        lambda: control.actuator_forces(SYSTEM, START, np.zeros(2)),
         lambda: control.PoseRegulation(zoo.chain(2).compile(), "link 1", [0.0, float("nan"), 0.0]),
     ],
 )

@@ -43,7 +43,7 @@ def test_controllers_of_all_kinds_agree(hopper):
     assert python.success
     assert machine.success
     np.testing.assert_allclose(machine.q, python.q, atol=1e-9)
-    held = da.simulate(hopper, START, 1.0, u=law, hold=0.01, **H)
+    held = da.simulate(hopper, START, 1.0, u=law, period=0.01, **H)
     assert np.abs(held.q - python.q).max() < 0.05
     assert len(np.unique(held.u[:, 0])) == 100
 
@@ -105,7 +105,8 @@ def test_loop_forces_include_those_of_contacts():
     """A four-bar that rests on a floor: multipliers of the loop and of the contact carry its weight."""
     m = da.Mechanism("linkage", gravity=(0, -9.81, 0))
     a, b, c = (
-        m.add_body(n, mass=1.0, com=(s / 2, 0, 0), inertia=da.rod(1.0, s)) for n, s in zip("abc", (0.3, 0.8, 0.6))
+        m.add_body(n, mass=1.0, com=(s / 2, 0, 0), inertia=da.rod_inertia(1.0, s))
+        for n, s in zip("abc", (0.3, 0.8, 0.6))
     )
     m.add_joint("A", da.Revolute("z"), m.ground, a)
     m.add_joint("B", da.Revolute("z"), a.at(0.3), b)

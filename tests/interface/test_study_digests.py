@@ -187,7 +187,7 @@ def test_contacts_stops_and_friction_that_differ_are_another_study_and_another_r
         da.ensemble(second, {"z": [5.1]}, 0.3, store=tmp_path / "runs")
     da.simulate(first, {"z": 5.1}, 0.3, record=tmp_path / "a")
     with pytest.raises(da.FileError, match=r"another description: (contact floor|joint z)\.\S+ was .* and is "):
-        da.load(tmp_path / "a", second)
+        da.read_run(tmp_path / "a", second)
     with pytest.raises(da.FileError, match="another description"):
         da.simulate(second, {"z": 5.1}, 0.3, record=tmp_path / "a", resume=True)
 
@@ -198,7 +198,7 @@ def test_what_a_body_looks_like_and_new_marks_are_the_same_run(tmp_path):
     m.bodies["ball"].add_shape("sphere", 0.1)
     m.add_frame("mark", m.bodies["ball"].at(0, 0, 0.1))
     m.add_state("high", q={"z": 7.0})
-    assert da.load(tmp_path / "a", m.compile()).success
+    assert da.read_run(tmp_path / "a", m.compile()).success
 
 
 def test_lengths_that_differ_by_rounding_are_the_same_system():
@@ -221,7 +221,7 @@ ARGUMENTS = {
     "t": ((0.1, 0.5), {}),
     "u": ({"motor": 0.1}, {}),
     "p": ({"L": 1.1}, {}),
-    "hold": (0.05, {"u": da.expression(lambda t, s: {"motor": 0.1})}),
+    "period": (0.05, {"u": da.expression(lambda t, s: {"motor": 0.1})}),
     "events": ({"e": da.expression(lambda t, s: s["A"])}, {}),
     "switches": ([da.Switch(close="hand", at=0.45, reach=5.0)], {}),
     "stops": (da.Stops(restitution=0.5), {}),

@@ -196,8 +196,8 @@ OPEN = {
         *_four_bar(), 0.1, lambda s, u: u["torque"] ** 2, lambda s: s["A"] ** 2, steps=2, max_iterations=1
     ).simulate(**o),
     "ensemble": lambda **o: da.ensemble(*_four_bar(), 0.01, n=2, **o),
-    "environment": lambda **o: da.environment(*_four_bar(), dt=0.1, actions={}, reward=max, **o),
-    "environments": lambda **o: da.environments(*_four_bar(), 2, dt=0.1, actions={}, reward=max, **o),
+    "environment": lambda **o: da.environment(*_four_bar(), period=0.1, actions={}, reward=max, **o),
+    "environments": lambda **o: da.environments(*_four_bar(), 2, period=0.1, actions={}, reward=max, **o),
     "read": lambda **o: da.read("four_bar.yaml", **o),
     "Mechanism.replace": lambda **o: da.zoo.four_bar().replace("crank", **o),
     "Linkage.replace": lambda **o: _sketch().replace("bar", **o),
@@ -213,7 +213,7 @@ OPEN = {
             "LinearTrajectory.animate": "linear_trajectory", "Equilibrium.animate": "equilibrium",
             "StaticForces.animate": "static_forces", "Fit.animate": "fit", "Design.animate": "design",
             "control.MotionPlan.animate": "plan", "control.OptimalMotion.animate": "optimal",
-            "control.ForcesAlong.animate": "forces", "Study.animate": "study",
+            "control.ActuatorForcesAlong.animate": "forces", "Study.animate": "study",
         }.items()
     },
 }  # fmt: skip

@@ -20,24 +20,24 @@ def first(system):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"path": {"a": [1.0]}}, "sweep asks for coordinate or parameter 'a'; known: A, B, D, t"),
-        ({"path": {"C": [1.0]}}, "sweep asks for coordinate or parameter 'C'"),
-        ({"path": {}}, "needs something to lead"),
-        ({"path": {"A": []}}, "has no values"),
-        ({"path": {"A": [0.0, np.nan]}}, "nan"),
-        ({"path": {"A": [0.0], "B": [0.0, 1.0]}}, "differ in number"),
-        ({"path": {"A": [0.6]}, "held": {"A": 0.6}}, "both swept and held"),
-        ({"path": {"A": [0.6]}, "held": {"E": 0.6}}, "held asks for coordinate 'E'"),
-        ({"path": {"A": [0.6]}, "speed": {"B": 1.0}}, "speed asks for coordinate or frame that is led 'B'"),
-        ({"path": {"A": [0.6]}, "speed": [1.0, 2.0]}, "speed of 'A' has shape"),
-        ({"path": {"A": [0.6], "D": [1.0]}, "speed": 1.0}, "speed is one value for A, D"),
-        ({"path": {"t": [0.6]}, "speed": 1.0}, "which is no coordinate"),
+        ({"along": {"a": [1.0]}}, "sweep asks for coordinate or parameter 'a'; known: A, B, D, t"),
+        ({"along": {"C": [1.0]}}, "sweep asks for coordinate or parameter 'C'"),
+        ({"along": {}}, "needs something to lead"),
+        ({"along": {"A": []}}, "has no values"),
+        ({"along": {"A": [0.0, np.nan]}}, "nan"),
+        ({"along": {"A": [0.0], "B": [0.0, 1.0]}}, "differ in number"),
+        ({"along": {"A": [0.6]}, "held": {"A": 0.6}}, "both swept and held"),
+        ({"along": {"A": [0.6]}, "held": {"E": 0.6}}, "held asks for coordinate 'E'"),
+        ({"along": {"A": [0.6]}, "speed": {"B": 1.0}}, "speed asks for coordinate or frame that is led 'B'"),
+        ({"along": {"A": [0.6]}, "speed": [1.0, 2.0]}, "speed of 'A' has shape"),
+        ({"along": {"A": [0.6], "D": [1.0]}, "speed": 1.0}, "speed is one value for A, D"),
+        ({"along": {"t": [0.6]}, "speed": 1.0}, "which is no coordinate"),
         ({"frames": {"coupler": [0.6, 0.1]}}, "needed: a point"),
         ({"frames": {"copler": [(0.6, 0.1, 0)]}}, "Did you mean 'coupler'"),
         ({"frames": {"coupler": []}}, "a list of points or poses"),
         ({"frames": {"coupler": [(0.1, 0, 0), np.eye(4)]}}, "differ in kind"),
         ({"frames": {"coupler": {"position": (0.1, 0, 0)}}}, "given one goal"),
-        ({"path": {"A": [0.6]}, "u": {"torqe": 1.0}}, "Did you mean 'torque'"),
+        ({"along": {"A": [0.6]}, "u": {"torqe": 1.0}}, "Did you mean 'torque'"),
     ],
 )
 def test_bad_sweeps_are_refused_by_name(system, first, arguments, message):
@@ -100,9 +100,9 @@ def test_names_of_a_sweep_that_do_not_exist_are_refused(system, first):
 def test_a_rod_that_spins_between_two_balls_is_named():
     """An RSSR linkage: its kinematics are determined, the forces of a led crank are not, for the coupler may spin."""
     m = da.Mechanism("RSSR", gravity=(0, 0, -9.81))
-    crank = m.add_body("crank", mass=1.0, com=(0.1, 0, 0), inertia=da.rod(1.0, 0.2))
+    crank = m.add_body("crank", mass=1.0, com=(0.1, 0, 0), inertia=da.rod_inertia(1.0, 0.2))
     coupler = m.add_body("coupler", mass=1.0, com=(0.3, 0, 0), inertia=(1e-3, 0.03, 0.03))
-    rocker = m.add_body("rocker", mass=1.0, com=(0.2, 0, 0), inertia=da.rod(1.0, 0.4))
+    rocker = m.add_body("rocker", mass=1.0, com=(0.2, 0, 0), inertia=da.rod_inertia(1.0, 0.4))
     turned = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
     pivot = np.array([0.1, 0.5, 0.0])
     m.add_joint("A", da.Revolute("z"), m.ground, crank)

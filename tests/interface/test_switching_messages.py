@@ -53,7 +53,7 @@ def test_bad_runs_are_refused_before_they_begin():
     pushed = ball()
     pushed.add_motor("push", "z")
     with pytest.raises(da.ArgumentError, match=r"only da\.simulate and da\.ensemble follow"):
-        da.environment(pushed.compile(), {"z": 1.0}, dt=0.1, actions={"push": (-1.0, 1.0)}, reward=max)
+        da.environment(pushed.compile(), {"z": 1.0}, period=0.1, actions={"push": (-1.0, 1.0)}, reward=max)
     run = da.simulate(system, {"z": 1.0}, 1.0)
     with pytest.raises(da.ArgumentError, match="structure of the run changes"):
         da.sensitivities(run, of=["z"], wrt=["held:z"], method="adjoint")

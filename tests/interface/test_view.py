@@ -224,7 +224,9 @@ def test_plots_show_the_run(five_bar, tmp_path):
 def test_the_plotted_energy_error_is_that_of_the_balance_and_not_the_energy_lost():
     """A damped pendulum loses energy, and its balance has no error (C12)."""
     m = da.Mechanism("damped", gravity=(0, -9.81, 0))
-    m.add_joint("A", da.Revolute("z"), m.ground, m.add_body("rod", mass=1.0, com=(0.5, 0, 0), inertia=da.rod(1, 1)))
+    m.add_joint(
+        "A", da.Revolute("z"), m.ground, m.add_body("rod", mass=1.0, com=(0.5, 0, 0), inertia=da.rod_inertia(1, 1))
+    )
     m.add_joint_force("loss", "A", lambda s: -0.5 * s.rate("A"))
     run = da.simulate(m.compile(), {"A": 0.3}, 3.0)
     line = view.plot(run, panels=["evidence"]).axes[0].lines[0].get_ydata()
@@ -264,7 +266,7 @@ def test_a_snapshot_draws_into_a_file_or_given_axes(tmp_path):
     labels = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
     assert sorted(labels) == ["coupler", "crank", "rocker"]
     _, axes = pyplot.subplots()
-    assert view.snapshot(system, {"A": 0.6, "B": 0.1, "D": 1.0}, axes=axes) is axes.figure
+    assert view.snapshot(system, {"A": 0.6, "B": 0.1, "D": 1.0}, ax=axes) is axes.figure
 
 
 def test_an_animation_can_be_a_gif_or_show_a_sweep(tmp_path):
@@ -296,7 +298,7 @@ def test_pictures_are_painted_from_behind_to_the_front(tmp_path):
             m.add_joint(name, da.Free(), m.ground, bar)
         figure, axes = pyplot.subplots(figsize=(4, 4), dpi=100)
         system = m.compile(backend="casadi")
-        view.snapshot(system, {}, axes=axes, names=False)
+        view.snapshot(system, {}, ax=axes, names=False)
         s = scene(system)
         figure.canvas.draw()
         top = painting.Painting(s).seen(np.array([0.0, 0.0, max(heights) + 0.05]))[:2]

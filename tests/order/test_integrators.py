@@ -73,7 +73,7 @@ def test_constant_inputs_and_sampled_controllers_act():
         calls.append(t)
         return {"push": -2.0 * state["x"]}
 
-    run = da.simulate(motor(), [1.0], 1.0, u=control, hold=0.25)
+    run = da.simulate(motor(), [1.0], 1.0, u=control, period=0.25)
     np.testing.assert_allclose(calls, [0, 0.25, 0.5, 0.75])
     x, v = 1.0, 0.0
     for _ in range(4):  # exact zero-order hold
@@ -88,7 +88,7 @@ def test_a_controller_that_fails_loses_nothing():
             raise RuntimeError("sensor lost")
         return [1.0]
 
-    run = da.simulate(motor(), [0.0], 1.0, u=control, hold=0.1)
+    run = da.simulate(motor(), [0.0], 1.0, u=control, period=0.1)
     assert not run.success
     assert run.status.name == "CALLBACK"
     assert "RuntimeError: sensor lost" in run.message
@@ -127,7 +127,7 @@ def test_too_many_steps_are_said(problem):
     [
         ({"method": "euler"}, "method is 'euler'; needed: 'dop853', 'dopri5', 'rk4'"),
         ({"method": "rk4"}, "method 'rk4' has a fixed step; give it as step=0.001"),
-        ({"hold": 0.01}, "hold is 0.01; it is the sampling period (s) of a controller u(t, state)."),
+        ({"period": 0.01}, "period is 0.01; it is the sampling period (s) of a controller u(t, state)."),
         ({"on_singularity": "panic"}, "on_singularity is 'panic'; needed: 'continue', 'warn' or 'stop'"),
     ],
 )

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dalembert import Mechanism, Revolute, rod, zoo
+from dalembert import Mechanism, Revolute, rod_inertia, zoo
 from dalembert.errors import UnknownName
 from dalembert.studio.dragging import Dragging, Pull, Slide
 
@@ -82,8 +82,8 @@ def test_a_parallelogram_keeps_its_branch_through_the_flat_position():
 
 def test_limits_stop_a_slider_and_a_pull():
     m = Mechanism("arm", gravity=(0, 0, -9.81))
-    upper = m.add_body("upper", mass=1.0, com=(0.5, 0, 0), inertia=rod(1.0, 1.0))
-    lower = m.add_body("lower", mass=1.0, com=(0.5, 0, 0), inertia=rod(1.0, 1.0))
+    upper = m.add_body("upper", mass=1.0, com=(0.5, 0, 0), inertia=rod_inertia(1.0, 1.0))
+    lower = m.add_body("lower", mass=1.0, com=(0.5, 0, 0), inertia=rod_inertia(1.0, 1.0))
     m.add_joint("A", Revolute("y"), m.ground, upper, limits=(-0.5, 0.7))
     m.add_joint("B", Revolute("y"), upper.at(1, 0, 0), lower)
     system = m.compile()
@@ -105,7 +105,7 @@ def test_limits_stop_a_slider_and_a_pull():
 def test_what_cannot_move_says_so():
     """Two bars on two pins that are a bar's length apart have mobility 0."""
     m = Mechanism("triangle", gravity=(0, -9.81, 0))
-    a, b = (m.add_body(n, mass=1.0, com=(0.5, 0, 0), inertia=rod(1.0, 1.0)) for n in "ab")
+    a, b = (m.add_body(n, mass=1.0, com=(0.5, 0, 0), inertia=rod_inertia(1.0, 1.0)) for n in "ab")
     m.add_joint("A", Revolute("z"), m.ground, a)
     m.add_joint("B", Revolute("z"), m.ground.at(1, 0, 0), b)
     m.close_loop("C", Revolute("z"), a.at(1, 0, 0), b.at(1, 0, 0))

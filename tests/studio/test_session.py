@@ -351,7 +351,7 @@ def test_the_python_of_other_parameters_has_them():
     bob = m.add_body("bob", mass=1.0, com=(0, -length, 0), inertia=(0.1, 0.1, 0.1))
     m.add_joint("A", da.Revolute("z"), m.ground, bob)
     system = m.compile()
-    with da.view.studio(system, state={"A": 0.3}, p={"length": 2.0}, open=False, time=0.5) as studio:
+    with da.view.studio(system, state={"A": 0.3}, p={"length": 2.0}, open=False, duration=0.5) as studio:
         studio.session.do({"do": "simulate"}, 1)
         assert studio.session.idle(60)
         done = {"given": system}

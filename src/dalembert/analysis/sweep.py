@@ -105,7 +105,7 @@ class Sweep(ByName):
         if name in self.system.u_names and name not in led and name not in tracks:
             raise ArgumentError(
                 f"'{name}' is an input, and a sweep is led by {', '.join([*led, *tracks])}. For the inputs that "
-                "produce this motion call control.inverse_dynamics_along(system, sweep)."
+                "produce this motion call control.actuator_forces_along(system, sweep)."
             )
         if name not in led and name not in tracks:
             raise unknown("coordinate or frame that is led", name, [*led, *tracks])

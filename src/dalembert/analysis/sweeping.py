@@ -36,7 +36,7 @@ def sweep(
     through: bool,
 ) -> Sweep:
     """See `System.sweep`."""
-    values, frames = ({} if x is None else checks.mapping(x, n) for x, n in ((values, "path"), (frames, "frames")))
+    values, frames = ({} if x is None else checks.mapping(x, n) for x, n in ((values, "along"), (frames, "frames")))
     held = {} if held is None else checks.mapping(held, "held")
     guess = state is None or isinstance(state, Mapping)
     rest, u, p = system.resolve({} if state is None or guess else state, u, p)

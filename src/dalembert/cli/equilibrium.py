@@ -39,8 +39,8 @@ def equilibrium(study: CommandStudy, inputs: Any, solve_for: str, bounds: Any, s
         raise ArgumentError("--input is an expression; an equilibrium needs the numbers of the inputs.")
     system = study.system
     rest = found(
-        system, study.guess, solve_for=solve_for, holding=study.at, u=u,
-        speeds={**study.speeds, **dict.fromkeys(wanted)}, steady=list(steady) or None, bounds=dict(bounds) or None,
+        system, study.guess, solve_for=solve_for, q=study.at, u=u,
+        v={**study.speeds, **dict.fromkeys(wanted)}, steady=list(steady) or None, bounds=dict(bounds) or None,
     )  # fmt: skip
     state = one_table(system, rest.state)
     columns = {

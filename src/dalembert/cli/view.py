@@ -65,21 +65,21 @@ def view(
 
 
 def _studio(study: CommandStudy, time: float, inputs: Any, run_file: str | None, port: int, opened: bool) -> int:
-    from dalembert.simulation.files.saving import load
+    from dalembert.simulation.files.saving import read_run
     from dalembert.studio import studio
     from dalembert.studio.script import quoted
 
     u = study.inputs(inputs)
     if not isinstance(u, dict):
         raise ArgumentError("an input is an expression, and those of the studio are numbers; name a file with -o.")
-    run = None if run_file is None else load(run_file, study.system)
+    run = None if run_file is None else read_run(run_file, study.system)
     source = (
         f"system = da.zoo.{study.model}().compile()"
         if not study.is_file
         else f"system = da.read({quoted(str(study.model))}).compile()"
     )
     shown = studio(
-        study.system, run, state=None if run else study.x, time=time, u=u, port=port, open=opened, source=source
+        study.system, run, state=None if run else study.x, duration=time, u=u, port=port, open=opened, source=source
     )
     with suppress(KeyboardInterrupt), shown:  # Ctrl-C may come before it waits
         click.echo(f"{shown.url}\nCtrl-C ends it.")
@@ -104,11 +104,11 @@ def _animation(
     study: CommandStudy, path: Path, time: float, inputs: Any, run_file: str | None, traces: tuple[str, ...]
 ) -> Answer:
     from dalembert.cli.simulate import answer
-    from dalembert.simulation.files.saving import load
+    from dalembert.simulation.files.saving import read_run
     from dalembert.simulation.simulate import simulate
 
     if run_file is not None:
-        run = load(run_file, study.system)
+        run = read_run(run_file, study.system)
         run.animate(path, traces=traces)
         return Answer(str(path))
     run = simulate(study.system, study.x, time, u=study.inputs(inputs))

@@ -1,6 +1,9 @@
 """Control of constrained mechanisms: inverse dynamics, motion and force control, trajectories, planning."""
 
-from dalembert.control.along import ForcesAlong, inverse_dynamics_along
+from typing import Any
+
+from dalembert.control.actuator_forces import actuator_forces
+from dalembert.control.along import ActuatorForcesAlong, actuator_forces_along
 from dalembert.control.bounds import Cone
 from dalembert.control.controllers import (
     computed_torque,
@@ -9,8 +12,7 @@ from dalembert.control.controllers import (
     hybrid_control,
     motion_control,
 )
-from dalembert.control.evidence import InverseDynamics, Verdict
-from dalembert.control.inverse_dynamics import inverse_dynamics
+from dalembert.control.evidence import ActuatorForces, Verdict
 from dalembert.control.lead import Lead, lead
 from dalembert.control.measures import Measure, combination, force_along
 from dalembert.control.observed import Observed
@@ -24,12 +26,13 @@ from dalembert.control.task import Task, coordinates, orientation, pose, positio
 from dalembert.control.total_rates import PoseRegulation, TotalRateFeedback
 from dalembert.control.trajectories import Trajectory, constant, piecewise, quintic, trapezoid, waypoints
 from dalembert.control.wrappers import Delayed, Noisy, Sampled, Saturated
+from dalembert.hints import MissingAttribute
 
 __all__ = [
+    "ActuatorForces",
+    "ActuatorForcesAlong",
     "Cone",
     "Delayed",
-    "ForcesAlong",
-    "InverseDynamics",
     "Lead",
     "Measure",
     "MotionPlan",
@@ -47,6 +50,8 @@ __all__ = [
     "TotalRateFeedback",
     "Trajectory",
     "Verdict",
+    "actuator_forces",
+    "actuator_forces_along",
     "combination",
     "computed_torque",
     "constant",
@@ -55,8 +60,6 @@ __all__ = [
     "force_control",
     "force_sensor",
     "hybrid_control",
-    "inverse_dynamics",
-    "inverse_dynamics_along",
     "lead",
     "motion_control",
     "optimal_motion",
@@ -70,3 +73,9 @@ __all__ = [
     "trapezoid",
     "waypoints",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):  # what Python itself looks for
+        raise AttributeError(f"module 'control' has no attribute '{name}'")
+    raise MissingAttribute("control", name, lambda: __all__)

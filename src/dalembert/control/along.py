@@ -32,7 +32,7 @@ MISSED = 1e-7  # of its terms: what may be missing of the motion
 
 
 @dataclass(frozen=True, eq=False)
-class ForcesAlong(AtStates):
+class ActuatorForcesAlong(AtStates):
     """Actuator forces at N times of a motion. `forces["crank"]` is the history of one, (N,), N or N m.
 
     It is a controller too: `da.simulate(system, forces.state(0), T, u=forces)` drives the mechanism with them.
@@ -175,7 +175,7 @@ class ForcesAlong(AtStates):
         return Columns(system.name, "t", self.t, values, {"t": "s", **units})
 
 
-def inverse_dynamics_along(
+def actuator_forces_along(
     system: System,
     motion: Trajectory | Run | Sweep | Mapping[str, ArrayLike],
     times: ArrayLike | None = None,
@@ -187,7 +187,7 @@ def inverse_dynamics_along(
     cyclic: bool = False,
     p: Parameters = None,
     tolerance: float = 1e-9,
-) -> ForcesAlong:
+) -> ActuatorForcesAlong:
     """The smallest actuator forces along a whole motion, with their power and energy.
 
     motion: a `Trajectory` of coordinates by name; a table {coordinate: N values} (or a `pandas.DataFrame` with these
@@ -197,7 +197,7 @@ def inverse_dynamics_along(
     times: (N,) s, rising; of a table those of its values (default the index of a DataFrame), of a trajectory default
     201 over its span, of a run or a sweep its own. cyclic: the motion is one cycle, whose end is its beginning; the
     spline of a table is then periodic, and as a controller the forces repeat. actuated, metric, limits, p, tolerance:
-    as in `inverse_dynamics`.
+    as in `actuator_forces`.
 
     >>> import dalembert as da
     >>> import numpy as np
@@ -205,7 +205,7 @@ def inverse_dynamics_along(
     >>> system = zoo.slider_crank(gravity=0.0).compile()
     >>> t = np.linspace(0, 0.6, 61)
     >>> turn = control.Trajectory(lambda t: 2 * np.pi / 0.6 * t, ["A"])
-    >>> forces = control.inverse_dynamics_along(system, turn, t, actuated=["A"], cyclic=True)
+    >>> forces = control.actuator_forces_along(system, turn, t, actuated=["A"], cyclic=True)
     >>> forces.success, abs(forces.energy["A"]) < 1e-9                       # a turn at constant speed takes no energy
     (True, True)
     """
@@ -235,7 +235,7 @@ def inverse_dynamics_along(
     allocator.give(work)
     given = np.array(system.parameter_vector(p), dtype=float)
     names, places = plant.actuators.names, plant.actuators.inputs
-    return ForcesAlong(system, names, t, q, v, a, u, power, multipliers, missing, given, cyclic, places)
+    return ActuatorForcesAlong(system, names, t, q, v, a, u, power, multipliers, missing, given, cyclic, places)
 
 
 def _parameters(system: System, motion: Any, state: Any, p: Parameters) -> Parameters:

@@ -24,7 +24,7 @@ BROKEN = 1e-6  # of its terms: by how much a bound may be missed
 
 @dataclass(frozen=True)
 class Cone:
-    """A friction cone ‖λ_t‖ ≤ friction × λ_n, λ_n ≥ 0, for `inverse_dynamics` and the controllers.
+    """A friction cone ‖λ_t‖ ≤ friction × λ_n, λ_n ≥ 0, for `actuator_forces` and the controllers.
 
     normal: a row ("constraint.row") whose multiplier is the normal force, positive where the contact presses, or
     {row: factor}, such as {"grip.x": -1.0} where it is negative then. tangents: one or two rows or combinations, across

@@ -55,7 +55,7 @@ def motion_control(system: System, task: Task, reference: ReferenceGiven, **opti
         weights           {row: w}: errors of rows that cannot all be met count as Σ(w e)²; default: 1 over a length of
                           the mechanism for metres, 1 for radians
         actuated          inputs to use; default: all
-        metric, limits    of forces, as in `inverse_dynamics`
+        metric, limits    of forces, as in `actuator_forces`
         reactions, cones, measures    bounds, friction cones and combinations of multipliers, as there
         positions         {coordinate: (lower, upper)} that the motion keeps, or True for the limits of the joints
         speeds, accelerations    {velocity: bound or (lower, upper)}, or one bound for all
@@ -81,7 +81,7 @@ def motion_control(system: System, task: Task, reference: ReferenceGiven, **opti
     >>> start = system.state(*zoo.five_bar_start(0.5))
     >>> ahead = control.quintic({"A": start["A"], "B": start["B"]}, {"A": start["A"] - 0.3, "B": start["B"]}, 1.0)
     >>> law = control.motion_control(system, control.coordinates("A", "B"), ahead)
-    >>> run = da.simulate(system, start, 1.0, u=law, hold=0.002)
+    >>> run = da.simulate(system, start, 1.0, u=law, period=0.002)
     >>> bool(abs(law.error(1.0, run.state(-1))[0]).max() < 2e-3)
     True
     """

@@ -37,7 +37,7 @@ class Verdict(Spoken):
 
 
 @dataclass(frozen=True, eq=False)
-class InverseDynamics:
+class ActuatorForces:
     """Actuator forces for a motion, with their cost, the constraint forces, and the motions that cannot be produced.
 
     Condition numbers are over the singular values that count, and infinite where none does.
@@ -117,7 +117,7 @@ class InverseDynamics:
 def explain(
     allocator: Allocator, a: Allocation, state: State, mode: int = GIVEN, off: tuple[float, bool] | None = None,
     goal: np.ndarray | None = None,
-) -> InverseDynamics:  # fmt: skip
+) -> ActuatorForces:  # fmt: skip
     """Forces with all the evidence; off: by how much what was asked is not admissible, and whether that counts.
 
     goal: (nt,) the value of the task that is to be within reach, if there is one.
@@ -171,7 +171,7 @@ def explain(
     if goal is not None and status in (Verdict.DONE, Verdict.FORCES_MISSED):
         reached = PositionSearch(plant).nearest(state, None, state.t, goal, a.active).reached
         status = status if reached else Verdict.OUT_OF_REACH
-    return InverseDynamics(
+    return ActuatorForces(
         u=u,
         names=plant.actuators.names,
         vdot=a.motion.copy(),
@@ -268,12 +268,12 @@ def _named(names: list[str], motion: np.ndarray, relative: bool = True) -> dict[
     }
 
 
-def _nothing(allocator: Allocator) -> InverseDynamics:
+def _nothing(allocator: Allocator) -> ActuatorForces:
     """The evidence where there are no forces."""
     plant = allocator.plant
     nan, n, m = np.full(plant.na, np.nan), np.full(plant.n, np.nan), np.full(plant.m, np.nan)
     parts = dict.fromkeys(("inertia", "coriolis", "gravity", "passive", "internal", "limited"), nan)
-    return InverseDynamics(
+    return ActuatorForces(
         u=nan,
         names=plant.actuators.names,
         vdot=n,

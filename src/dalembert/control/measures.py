@@ -102,7 +102,7 @@ def _check(measure: Measure, system: System, what: str) -> None:
         if loop not in loops:
             raise unknown("loop", loop, loops, what)
         if not isinstance(axes, (str, Frame, Body)):
-            raise ArgumentError(f"axes is {shown(axes)} in {what}; needed: 'ground', a body, a frame or a name.")
+            raise ArgumentError(f"frame is {shown(axes)} in {what}; needed: 'ground', a body, a frame or a name.")
         if axes != "ground":
             system.layout.frame(axes)
 
@@ -116,11 +116,11 @@ def combination(rows: Mapping[str, float]) -> Measure:
     return Measure(tuple((name(r, "the name of a row"), number(x, f"the factor of '{r}'")) for r, x in given.items()))
 
 
-def force_along(loop: str, axis: str | ArrayLike, *, axes: FrameGiven = "ground", kind: str = "force") -> Measure:
+def force_along(loop: str, axis: str | ArrayLike, *, frame: FrameGiven = "ground", kind: str = "force") -> Measure:
     """The force (N) or moment (N m) of a loop's joint on its frame b, along an axis.
 
     loop: the name that `close_loop(name, joint, a, b)` was given. axis: "x", "y", "z" or (3,), of which the direction
-    counts. axes: the frame it is fixed in, a Frame, a Body or the name of one; "ground" for world axes. kind: "force"
+    counts. frame: the frame it is fixed in, a Frame, a Body or the name of one; "ground" for world axes. kind: "force"
     or "moment", about frame b's origin.
 
     >>> import dalembert as da
@@ -143,7 +143,7 @@ def force_along(loop: str, axis: str | ArrayLike, *, axes: FrameGiven = "ground"
             raise ArgumentError(f"axis is {shown(axis)}; needed: a direction, not zero.")
         direction = direction / np.linalg.norm(direction)
     x, y, z = direction.tolist()
-    return Measure((), ((name(loop, "loop"), kind, (x, y, z), axes, 1.0),))
+    return Measure((), ((name(loop, "loop"), kind, (x, y, z), frame, 1.0),))
 
 
 def checked_measures(system: System, measures: Any) -> dict[str, Measure]:

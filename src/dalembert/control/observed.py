@@ -19,13 +19,13 @@ from dalembert.system.state import State
 class Observed:
     """u(t, state) = u₀ − K x̂ with x̂ of a Kalman filter: the law sees the outputs of the mechanism, not its state.
 
-    regulator: from `da.lqr`. estimator: from `da.kalman`, of a model with the same states; its step is the `hold` of
+    regulator: from `da.lqr`. estimator: from `da.kalman`, of a model with the same states; its step is the `period` of
     the run, and another one is refused. sensor: a function (t, state) → outputs, (k,); default: those of the model,
     linear in the deviation of the state. noise: standard deviations of normal errors, one number or one for each
     output; seed: makes runs repeatable. Like other laws with a memory it starts afresh in every run.
     """
 
-    needs_hold = True
+    needs_period = True
 
     def __init__(
         self,

@@ -84,7 +84,7 @@ class OptimalMotion(Powers):
         return self.u[self._step_at(t)]
 
     def feedback(self, t: float, state: Any) -> np.ndarray:
-        """(inputs,) at a time t (s) and a state, with gains, within the limits: a controller for hold=motion.step."""
+        """(inputs,) at a time t (s) and a state, with gains, within the limits: a controller for period=motion.step."""
         k = self._step_at(t)
         x = np.concatenate([self.system.minus(np.asarray(state.q), self.q[k]), np.asarray(state.v) - self.v[k]])
         return np.clip(self.u[k] + self.gains[k] @ x, *self.limits)
@@ -106,7 +106,7 @@ class OptimalMotion(Powers):
             options["step"] = self.step
         x = self.state(0) if start is None else start
         return simulate(
-            self.system, x, float(self.t[-1] - self.t[0]), u=law, hold=self.step, p=self.p, method=method, **options
+            self.system, x, float(self.t[-1] - self.t[0]), u=law, period=self.step, p=self.p, method=method, **options
         )
 
     def __repr__(self) -> str:
@@ -123,7 +123,7 @@ def optimal_motion(
     steps: int = 100,
     method: str | None = None,
     limits: LimitsGiven = None,
-    path: Sequence[tuple[Expression, float, float]] = (),
+    bounds: Sequence[tuple[Expression, float, float]] = (),
     guess: Guess = None,
     p: Parameters = None,
     max_iterations: int = 200,
@@ -141,8 +141,8 @@ def optimal_motion(
     leaves these out, costs less for each iteration, and keeps limits of inputs while it searches.
     Default: "newton", and "ilqr" with limits.
     limits: of inputs, one number, or by name a bound or (lower, upper), kept by "ilqr" alone.
-    path: (function, lower, upper) each, the function an expression of the state as in `plan_motion`, kept at all states
-    after the start to `allowed`, in the function's own units (augmented Lagrangian method).
+    bounds: (function, lower, upper) each, the function an expression of the state as in `plan_motion`, kept at all
+    states after the start to `allowed`, in the function's own units (augmented Lagrangian method).
     guess: where to start: a motion found before or a MotionPlan, whose states are followed; inputs (steps, inputs); or
     (states, inputs): steps + 1 states, or an array of q and v, that are followed with the gains of the cost, whether or
     not the mechanism can move along them, and inputs (steps, inputs) or None. Default: the better motion of two
@@ -175,14 +175,14 @@ def optimal_motion(
     function(cost, "cost"), function(final, "final")
     if not system.u_names:
         raise ArgumentError(f"'{system.name}' has no inputs to plan with; add one with add_motor(name, joint).")
-    bounds = Bounds.of(system.u_names, limits, "input")
-    limited = bool(np.isfinite(bounds.lower).any() or np.isfinite(bounds.upper).any())
+    inputs = Bounds.of(system.u_names, limits, "input")
+    limited = bool(np.isfinite(inputs.lower).any() or np.isfinite(inputs.upper).any())
     if method == "newton" and limited:
         raise ArgumentError('method "newton" has no limits of inputs; needed with limits: method="ilqr", the default.')
     newton = not limited if method is None else method == "newton"
     parameters = np.array(system.parameter_vector(p), dtype=float)
-    both = bounds.lower, bounds.upper
-    problem = OptimalProblem(system, start, duration, steps, cost, final, both, checked_path(path), parameters)
+    both = inputs.lower, inputs.upper
+    problem = OptimalProblem(system, start, duration, steps, cost, final, both, checked_path(bounds), parameters)
     searches = [search(problem, _first(problem, guess), newton, most, tolerance, allowed)]
     if guess is None and (led := problem.along_least_cost()) is not None:
         searches.append(search_from_far(problem, led, newton, most, tolerance, allowed))

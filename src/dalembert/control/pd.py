@@ -1,6 +1,6 @@
 """PD control with gravity compensation, on closed chains: Kᵀ B u = Kᵀ (g − Q₀ + Jᵀ (K_P e + K_D ė)).
 
-The weight is held where the mechanism is, by the smallest forces (as in `inverse_dynamics` at rest); springs of the
+The weight is held where the mechanism is, by the smallest forces (as in `actuator_forces` at rest); springs of the
 task pull it to the reference. With constant references and K_P, K_D > 0 the energy ½vᵀMv + ½eᵀK_P e falls (Takegaki and
 Arimoto 1981): stable without a model of inertia, but errors do not obey a linear equation.
 """

@@ -88,7 +88,7 @@ class MotionPlan(Powers):
         t = number(t, "t")
         return np.array([np.interp(t, self.t, row) for row in self.u.T])
 
-    def held(self, period: float) -> Callable[[float, State | None], np.ndarray]:
+    def sampled(self, period: float) -> Callable[[float, State | None], np.ndarray]:
         """A controller u(t, state) for sampled inputs: their mean over the period (s) that begins at t."""
         period = number(period, "period", above=0.0)
 
@@ -118,19 +118,20 @@ class MotionPlan(Powers):
         c5 = (6 * d - 3 * h * d0 + h**2 / 2 * d1) / h**5
         return piecewise(self.t, np.stack([X[:-1], V[:-1], A[:-1] / 2, c3, c4, c5], axis=1), names)
 
-    def simulate(self, *, hold: float | None = None, **options: Any) -> Run:
+    def simulate(self, *, period: float | None = None, **options: Any) -> Run:
         """Run the inputs in `da.simulate` from the start, and return the run: the proof of the plan.
 
-        hold: sampling period of the inputs, s; default: a thousandth of the duration or less. options: those of
+        period: sampling period of the inputs, s; default: a thousandth of the duration or less. options: those of
         `da.simulate`.
         """
         from dalembert.simulation.simulate import simulate
 
         known = [name for name in signature(simulate).parameters if name not in ("system", "state", "t", "u", "p")]
         keywords(options, known, "options of MotionPlan.simulate")
-        period = self.duration / max(1000, 10 * len(self.t)) if hold is None else number(hold, "hold", above=0.0)
+        default = self.duration / max(1000, 10 * len(self.t))
+        period = default if period is None else number(period, "period", above=0.0)
         return simulate(
-            self.system, self.state(0), self.duration, u=self.held(period), hold=period, p=self.p, **options
+            self.system, self.state(0), self.duration, u=self.sampled(period), period=period, p=self.p, **options
         )
 
     def _columns(self) -> Columns:

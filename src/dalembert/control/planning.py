@@ -37,7 +37,7 @@ def plan_motion(
     limits: LimitsGiven = None,
     positions: LimitsGiven = None,
     speeds: LimitsGiven = None,
-    path: Sequence[tuple[Expression, float, float]] = (),
+    bounds: Sequence[tuple[Expression, float, float]] = (),
     cost: Callable[[Any, Any], Any] | None = None,
     scales: Mapping[str, float] | None = None,
     stop: bool = True,
@@ -53,10 +53,10 @@ def plan_motion(
     (least, most) to be chosen. intervals: of the collocation. minimize: "effort", ∫Σ(u/scale)² dt, or "time" (with a
     trace of effort, 1e-4, against chatter). cost: f(state, inputs), an expression per second that is added to what is
     minimized, with inputs by name as in `optimal_motion`; with minimize="cost" it is all of it. scales:
-    {input: scale}; default 1. limits: of inputs; positions and speeds:
-    of coordinates and velocities; one number, or by name a bound or (lower, upper). path: (function, lower, upper), the
-    function an expression of the state as in `Task`, kept at all nodes. guess: a MotionPlan or an OptimalMotion of
-    the same mechanism to start from; default: `straight_motion`. p: parameters. max_iterations, tolerance: of IPOPT.
+    {input: scale}; default 1. limits: of inputs; positions and speeds: of coordinates and velocities; one number, or by
+    name a bound or (lower, upper). bounds: (function, lower, upper), the function an expression of the state as in
+    `Task`, kept at all nodes. guess: a MotionPlan or an OptimalMotion of the same mechanism to start from; default:
+    `straight_motion`. p: parameters. max_iterations, tolerance: of IPOPT.
 
     Trouble is in the plan's status and message. `plan.simulate()` shows what the inputs do.
 
@@ -86,7 +86,7 @@ def plan_motion(
     span = np.broadcast_to(given, (2,)) if given.shape in ((), (1,), (2,)) else np.zeros(2)
     if not 0 < span[0] <= span[1]:
         raise ArgumentError(f"the duration is {shown(duration)}; needed: seconds, or (least, most).")
-    path = checked_path(path)
+    path = checked_path(bounds)
     if not (
         guess is None or (isinstance(guess, (MotionPlan, OptimalMotion)) and guess.system.layout.same(system.layout))
     ):
@@ -100,11 +100,11 @@ def plan_motion(
         system, x, goal, float(span.mean()), intervals, limits=limits, scales=scales, p=p
     )
     s = stage(system, x, numbers, [f for f, _, _ in path], cost)
-    bounds = _bounds(system, x, intervals, span, names, values, limits, positions, speeds, path, stop)
+    ends = _bounds(system, x, intervals, span, names, values, limits, positions, speeds, path, stop)
     size = max(straight.effort, 1e-12)
     unit = 1.0 / straight.duration if minimize == "time" else 1.0 / size
     weights = {"effort": (unit, 0.0, unit), "time": (1e-4 / size, unit, unit), "cost": (0.0, 0.0, unit)}[minimize]
-    problem = transcribe(system, s, intervals, x.t, scale, weights, bounds)
+    problem = transcribe(system, s, intervals, x.t, scale, weights, ends)
     first = _first(problem, straight)
     return _solve(system, problem, first, scale, (minimize, unit), x.t, p, max_iterations, tolerance)
 
@@ -122,7 +122,7 @@ def straight_motion(
 ) -> MotionPlan:
     """The plain motion to compare with: goal coordinates in straight lines with quintic timing, the smallest inputs.
 
-    The loops are closed at every knot; the inputs are those of `inverse_dynamics`. duration: s. intervals: between
+    The loops are closed at every knot; the inputs are those of `actuator_forces`. duration: s. intervals: between
     knots. system, start, goal, limits, scales, p: as in `plan_motion`.
     """
     check_system(system)

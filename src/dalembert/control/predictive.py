@@ -56,7 +56,7 @@ class Prediction:
 class PredictiveControl:
     """u(t, state) by model predictive control: the first inputs of the best motion over a horizon.
 
-    t: s. state: the `State` of the mechanism. model: a `LinearModel` with a step, which is the `hold` of the run;
+    t: s. state: the `State` of the mechanism. model: a `LinearModel` with a step, which is the `period` of the run;
     another one is refused. horizon: steps. Q, R: as in `da.lqr`. limits: {input: bound or (lower, upper)} of the
     inputs, kept always. bounds: the same for states, as deviations from the model's state, at the samples of the
     horizon. Where limits and bounds can be kept together, they are: to 1e-9 of what the plan changes. Where not, all
@@ -69,7 +69,7 @@ class PredictiveControl:
     >>> upright = system.state(*zoo.cart_pole_start())
     >>> model = da.linearize(system, upright).discretize(0.02)
     >>> law = control.PredictiveControl(model, 40, {"cart": 1.0, "phi1": 10.0}, 0.1, limits=15.0, bounds={"cart": 0.15})
-    >>> run = da.simulate(system, upright.replace(q=upright.q + [0.0, 0.1]), 4.0, u=law, hold=0.02)
+    >>> run = da.simulate(system, upright.replace(q=upright.q + [0.0, 0.1]), 4.0, u=law, period=0.02)
     >>> bool(abs(run["cart"]).max() < 0.16), bool(abs(run["phi1"][-1] - upright["phi1"]) < 1e-2)
     (True, True)
     """

@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 from dalembert.checks import choice, function, keywords, mapping, number, vector
 from dalembert.control.allocator import Allocator
 from dalembert.control.bounds import Cone, MotionBounds
-from dalembert.control.evidence import InverseDynamics, Verdict, explain
+from dalembert.control.evidence import ActuatorForces, Verdict, explain
 from dalembert.control.governor import Governor, ReferenceNode
 from dalembert.control.measures import Measure
 from dalembert.control.native.workspace import FREE, TASK, Allocation, Controller
@@ -177,7 +177,7 @@ class ProjectedControl:
 
     def fresh(self) -> ProjectedControl:
         """A copy of the law with fresh memory, or the law itself if it has none; `simulate` makes one per run."""
-        if not (self.needs_hold or self.force_names or self.out_of_reach == "approach"):
+        if not (self.needs_period or self.force_names or self.out_of_reach == "approach"):
             return self
         other = copy(self)
         other.reset()
@@ -192,12 +192,12 @@ class ProjectedControl:
         other.reset()
         return other
 
-    def changed(self, t: float, held: Mapping[str, bool]) -> None:
+    def changed(self, t: float, active: Mapping[str, bool]) -> None:
         """Note which constraints hold from the time t (s) on, as a run with switches says; `active` goes before it.
 
-        held: {constraint: whether it holds}.
+        active: {constraint: whether it holds}.
         """
-        known = {name: on for name, on in held.items() if name in self.system.rows.of}
+        known = {name: on for name, on in active.items() if name in self.system.rows.of}
         if self._structure is not None and (not self._structure or self._structure[-1][1] != known):
             self._structure.append((t, known))
 
@@ -211,7 +211,7 @@ class ProjectedControl:
         return self.active
 
     @property
-    def needs_hold(self) -> bool:
+    def needs_period(self) -> bool:
         """Whether the law remembers its last call, so that a run has to ask it once a sampling period."""
         return self.sensor is not None or bool(self.integral_gain.any())
 
@@ -231,7 +231,7 @@ class ProjectedControl:
     def is_native(self) -> bool:
         """Whether it runs in compiled loops, `simulate`'s among them, without Python."""
         told = callable(self.active) or self._structure is not None
-        plain = not (self.needs_hold or told) and self.out_of_reach == "follow"
+        plain = not (self.needs_period or told) and self.out_of_reach == "follow"
         moves = self.reference is None or isinstance(self.reference, Trajectory)
         presses = not self.force_names or self._force_course is not None
         return plain and moves and presses and self.system.backend == "native"
@@ -268,7 +268,7 @@ class ProjectedControl:
         bound.slices = {"q": slice(nq), "v": slice(nq, n), "t": slice(n, n + 1)}
         return bound
 
-    def explain(self, t: float, state: State) -> InverseDynamics:
+    def explain(self, t: float, state: State) -> ActuatorForces:
         """The forces at the time t (s) and a state, with their cost and the motions and forces that they miss."""
         t, state = number(t, "t"), self.plant.measured(state)
         a = self.allocator.take()

@@ -102,10 +102,10 @@ def row_numbers(
 def checked_path(path: Sequence[tuple[Expression, float, float]]) -> list[tuple[Expression, float, float]]:
     """Limits of expressions: (function, lower, upper) each."""
     if not isinstance(path, (list, tuple)):
-        raise ArgumentError(f"path is {shown(path)}; needed: a list of (function, lower, upper).")
+        raise ArgumentError(f"bounds is {shown(path)}; needed: a list of (function, lower, upper).")
     found = []
     for k, row in enumerate(path):
-        what = f"path[{k}]"
+        what = f"bounds[{k}]"
         if not isinstance(row, (list, tuple)) or len(row) != 3:
             raise ArgumentError(f"{what} is {shown(row)}; needed: (function, lower, upper).")
         f, low, high = (function(row[0], what), *(number(x, f"a bound of {what}", finite=False) for x in row[1:]))

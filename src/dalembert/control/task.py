@@ -88,22 +88,23 @@ def coordinates(*names: str) -> Task:
     return Task({checks.name(name, "the name of a coordinate"): _Coordinate(name) for name in names})
 
 
-def position(frame: FrameGiven, axes: str = "xyz", *, name: str = "") -> Task:
+def position(frame: FrameGiven, components: str = "xyz", *, name: str = "") -> Task:
     """The task of moving a frame's origin along some of the ground's axes, m. Rows: `name.x`, …
 
-    frame: a Frame, a Body or the name of one. axes: some of "x", "y", "z". name: of the rows; default: the frame's.
+    frame: a Frame, a Body or the name of one. components: some of "x", "y", "z". name: of the rows; default:
+    the frame's.
     """
     label = _label(frame, name)
-    return Task({f"{label}.{axis}": _TaskPlace(frame, "xyz".index(axis)) for axis in _axes(axes)})
+    return Task({f"{label}.{axis}": _TaskPlace(frame, "xyz".index(axis)) for axis in _axes(components)})
 
 
-def orientation(frame: FrameGiven, axes: str = "xyz", *, about: ArrayLike | None = None, name: str = "") -> Task:
+def orientation(frame: FrameGiven, components: str = "xyz", *, about: ArrayLike | None = None, name: str = "") -> Task:
     """The task of turning a frame: rows `name.rx`, `ry`, `rz`, the rotation vector from `about` to the frame, rad.
 
-    frame: a Frame, a Body or the name of one. axes: some of "x", "y", "z"; a planar mechanism turns about one, "z" for
-    instance, and that row is its angle, whose errors go the shorter way round: references may make any number of turns.
-    about: (3, 3) rotation that counts as zero (default: the ground's axes), in whose axes the vector is written. name:
-    of the rows; default: the frame's. With several axes turns are less than π from there.
+    frame: a Frame, a Body or the name of one. components: some of "x", "y", "z"; a planar mechanism turns about one,
+    "z" for instance, and that row is its angle, whose errors go the shorter way round: references may make any number
+    of turns. about: (3, 3) rotation that counts as zero (default: the ground's axes), in whose axes the vector is
+    written. name: of the rows; default: the frame's. With several components turns are less than π from there.
 
     >>> from dalembert import control
     >>> (control.position("platform", "xy") + control.orientation("platform", "z")).names
@@ -113,15 +114,15 @@ def orientation(frame: FrameGiven, axes: str = "xyz", *, about: ArrayLike | None
     if R0.shape != (3, 3) or not np.allclose(R0 @ R0.T, np.eye(3), atol=1e-8) or np.linalg.det(R0) < 0:
         raise ArgumentError(f"about has shape {R0.shape}; needed: a (3, 3) rotation matrix.")
     label = _label(frame, name)
-    turn, alone = tuple(R0.ravel()), len(_axes(axes)) == 1
-    return Task({f"{label}.r{axis}": _Turn(frame, turn, "xyz".index(axis), alone) for axis in axes})
+    turn, alone = tuple(R0.ravel()), len(_axes(components)) == 1
+    return Task({f"{label}.r{axis}": _Turn(frame, turn, "xyz".index(axis), alone) for axis in components})
 
 
-def _axes(axes: str) -> str:
+def _axes(given: str) -> str:
     """Some of the three axes, or an error."""
-    if not isinstance(axes, str) or not axes or set(axes) - set("xyz") or len(set(axes)) < len(axes):
-        raise ArgumentError(f"axes are {axes!r}; needed: some of 'x', 'y', 'z'.")
-    return axes
+    if not isinstance(given, str) or not given or set(given) - set("xyz") or len(set(given)) < len(given):
+        raise ArgumentError(f"components are {given!r}; needed: some of 'x', 'y', 'z'.")
+    return given
 
 
 def pose(frame: FrameGiven, *, about: ArrayLike | None = None, name: str = "") -> Task:

@@ -28,9 +28,9 @@ from numpy.typing import ArrayLike
 
 from dalembert.checks import array, flag, number, vector
 from dalembert.compiler import Kernel
+from dalembert.control.actuator_forces import actuator_forces
 from dalembert.control.allocator import Allocator
 from dalembert.control.evidence import Verdict
-from dalembert.control.inverse_dynamics import inverse_dynamics
 from dalembert.control.native.workspace import FREE, Controller
 from dalembert.control.plant import Plant
 from dalembert.control.projected import IDLE
@@ -72,7 +72,7 @@ class TotalRateFeedback:
     >>> motors = [m.add_motor(f"M{k}", f"J{k}") for k in (1, 2)]
     >>> system = m.compile()
     >>> stop = TotalRateFeedback(system, damping=2.0)
-    >>> run = da.simulate(system, system.state({"J1": 0.5}, v={"J2": 3.0}), 3.0, u=stop, hold=0.01)
+    >>> run = da.simulate(system, system.state({"J1": 0.5}, v={"J2": 3.0}), 3.0, u=stop, period=0.01)
     >>> bool(stop.lyapunov(run.state(-1)) < 1e-4 * stop.lyapunov(run.state(0)))
     True
     """
@@ -196,7 +196,7 @@ class TotalRateFeedback:
                 f"{type(self).__name__} needs forces for every motion of '{name}', but nothing drives {idle}; add "
                 "motors with add_motor(name, joint), or use forces(state) instead of inputs."
             )
-        found = inverse_dynamics(self.system, x, actuated=self.system.u_names, p=self.p)
+        found = actuator_forces(self.system, x, actuated=self.system.u_names, p=self.p)
         if found.reach < found.mobility:
             raise ArgumentError(
                 f"{type(self).__name__} needs forces for every motion of '{name}', but its inputs drive {found.reach} "

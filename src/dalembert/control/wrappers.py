@@ -1,7 +1,7 @@
 """Imperfections between a control law and a machine: sampling, saturation, noise, delay. Each wraps u(t, state).
 
 They compose: `Saturated(Delayed(Noisy(law, ...), ...), ...)`. Those with a memory expect times that do not go back:
-`simulate` asks them with a sampling period `hold` only, and takes one with an empty memory (`fresh`) for each run. By
+`simulate` asks them with a sampling period `period` only, and takes one with an empty memory (`fresh`) for each run. By
 hand, `reset` forgets what was.
 """
 
@@ -34,7 +34,7 @@ class _Wrapper:
         self.law = function(law, "the law")
 
     @property
-    def needs_hold(self) -> bool:
+    def needs_period(self) -> bool:
         """Whether a run has to ask it once a sampling period, since it remembers its last call."""
         return True
 
@@ -70,13 +70,13 @@ class _Wrapper:
         other._forget()
         return other
 
-    def changed(self, t: float, held: Mapping[str, bool]) -> None:
+    def changed(self, t: float, active: Mapping[str, bool]) -> None:
         """Tell the law which constraints hold from the time t (s) on, if it wants to know.
 
-        held: {constraint: whether it holds}.
+        active: {constraint: whether it holds}.
         """
         if hasattr(self.law, "changed"):
-            self.law.changed(t, held)
+            self.law.changed(t, active)
 
     def _forget(self) -> None:
         """Forget the past, the law's excepted."""
@@ -149,9 +149,9 @@ class Saturated(_Wrapper):
         self.bounds = Bounds.of([name(n, "the name of an input") for n in inputs], limits, "input")
 
     @property
-    def needs_hold(self) -> bool:
+    def needs_period(self) -> bool:
         """Whether the law needs it: cutting has no memory."""
-        return getattr(self.law, "needs_hold", False)
+        return getattr(self.law, "needs_period", False)
 
     @property
     def traced(self) -> Callable[[Any, Any], Any] | None:

@@ -32,7 +32,7 @@ LANES = (1, 8, 16)
 #: arguments of `simulate` that all runs share, and what they are by default
 OPTIONS: dict[str, Any] = {
     "method": "dop853", "rtol": 1e-9, "atol": 1e-10, "step": None, "max_step": np.inf, "stabilization": "projection",
-    "formulation": "auto", "on_singularity": "continue", "max_steps": 10_000_000, "hold": None, "events": None,
+    "formulation": "auto", "on_singularity": "continue", "max_steps": 10_000_000, "period": None, "events": None,
     "coordinates": None, "options": None, "switches": None, "stops": None,
 }  # fmt: skip
 #: those that do not depend on the system

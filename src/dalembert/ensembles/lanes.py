@@ -101,7 +101,7 @@ class Lanes:
             correct = self._wide("correct", one.correct.rows, one.correct)
             filter = self._wide("filter", one.filter.rows, one.filter)
         control = NOTHING
-        if setup.controller is not None and not setup.hold:
+        if setup.controller is not None and not setup.period:
             control = Bound.of(control_kernel(system, setup.controller, lanes), {})
         watch = NOTHING
         if setup.events:
@@ -120,7 +120,8 @@ class Lanes:
             "filter_p": _place(filter, "p"), "one_p": _place(one.ode, "p"), "gauge_p": _place(one.gauge, "p"),
             "gauge_sizes": _place(one.gauge, "sizes"), "measured": len(self.measured),
             "control": control, "control_p": _place(control, "p"),
-            "one_control_p": _place(one.control, "p"), "hold": setup.hold, "watch": watch, "events": len(setup.events),
+            "one_control_p": _place(one.control, "p"), "hold": setup.period, "watch": watch,
+            "events": len(setup.events),
             "watch_p": _place(watch, "p"), "one_watch_p": _place(one.watch, "p"), "room": ROOM if setup.events else 0,
         }  # fmt: skip
         self.slide = (state_units(system, n, 2.0) == 2.0).astype(np.int64)

@@ -17,6 +17,7 @@ from dalembert.ensembles.starts import Starts, States, belonging_to
 from dalembert.ensembles.sweeps import Sweeps
 from dalembert.ensembles.variation import Variation
 from dalembert.errors import ArgumentError, DalembertError, unknown
+from dalembert.hints import explained
 from dalembert.linearization.many import resolved_rows, rows_of
 from dalembert.protocols import check_system
 from dalembert.system.state import State
@@ -61,11 +62,11 @@ def assemble_many(
     return States(system, starts.q, starts.v, starts.t, P, starts.refused)
 
 
-def inverse_dynamics_many(system: System, states: Any, a: Any, *, u: Any = None, p: Any = None) -> np.ndarray:
-    """τ = M a + h − Q, (n, nv), at many states, as `System.inverse_dynamics` gives it at one.
+def inverse_dynamics_many(system: System, states: Any, vdot: Any, *, u: Any = None, p: Any = None) -> np.ndarray:
+    """τ = M v̇ + h − Q, (n, nv), at many states, as `System.inverse_dynamics` gives it at one.
 
     system: a compiled `System`. states: a sequence of n states, or anything with q (n, nq), v (n, nv) and t: a `Run`, a
-    `Sweep`, `States`. a: (n, nv) accelerations, or (nv,) for all. u, p: inputs and parameters, the same for all or
+    `Sweep`, `States`. vdot: (n, nv) accelerations, or (nv,) for all. u, p: inputs and parameters, the same for all or
     (n, k); default: those of the states, the run or the sweep.
 
     >>> import dalembert as da
@@ -78,17 +79,16 @@ def inverse_dynamics_many(system: System, states: Any, a: Any, *, u: Any = None,
     check_system(system)
     q, v, t, U, P = _arrays(system, states, u, p)
     n = len(q)
-    given = {
-        "q": q, "v": v, "t": t[:, None], "a": rows_of(a, lambda x: system.velocity_vector(x, "a"), n, system.nv, "a"),
-        "u": U, "p": P,
-    }  # fmt: skip
+    a = rows_of(vdot, lambda x: system.velocity_vector(x, "vdot"), n, system.nv, "vdot")
+    given = {"q": q, "v": v, "t": t[:, None], "a": a, "u": U, "p": P}
     kernel = system.kernel("inverse_dynamics", lanes=host().width)
     return np.asarray(kernel.batch(*(given[name] for name in kernel.names_in))).reshape(n, system.nv)
 
 
+@explained
 def sweep_many(
     system: System,
-    path: Mapping[str, Any],
+    along: Mapping[str, Any],
     *,
     n: int | None = None,
     p: Any = None,
@@ -98,7 +98,7 @@ def sweep_many(
 ) -> Sweeps:
     """Lead many variants of a mechanism along one path, as `System.sweep` does one by one.
 
-    system: a compiled `System`. path: {coordinate: K values}, which go together along straight lines. p: parameters by
+    system: a compiled `System`. along: {coordinate: K values}, which go together along straight lines. p: parameters by
     name, each a number or one for each variant. n: how many variants, where no array tells it. guess: from which each
     variant is assembled at the first values, as in `assemble_many`. speed, acceleration: those of what is led, by name
     or one number for all; default 0.
@@ -115,13 +115,13 @@ def sweep_many(
     ((3, 11), True)
     """
     check_system(system)
-    values = {name: checks.vector(x, None, f"path of '{name}'") for name, x in checks.mapping(path, "path").items()}
+    values = {name: checks.vector(x, None, f"along['{name}']") for name, x in checks.mapping(along, "along").items()}
     for name in values:
         if name not in system.q_names or name not in system.v_names:
             raise unknown("coordinate that can be led", name, [x for x in system.q_names if x in system.v_names])
     counts = {len(x) for x in values.values()}
     if len(counts) != 1 or 0 in counts:
-        raise ArgumentError("path has nothing to lead, or not as many values of each; needed: K values of each, K ≥ 1.")
+        raise ArgumentError("along has nothing to lead, or not as many values of each; needed: K ≥ 1 values of each.")
     (K,) = counts
     wanted = np.column_stack(list(values.values()))
     first = assemble_many(system, dict(zip(values, wanted[0].tolist())), n=n, p=p, guess=guess)

@@ -83,7 +83,7 @@ def run_alone(plan: EnsemblePlan, batch: Batch, k: int, samples: np.ndarray | No
     options = {name: getattr(setup, name) for name in PASSED_ON}
     return simulate(
         setup.system, setup.system.state(batch.q[k], batch.v[k], float(batch.t[k, 0])), tuple(batch.t[k]),
-        u=batch.u[k] if law is None else law, p=batch.p[k], hold=setup.hold or None, step=setup.step or None,
+        u=batch.u[k] if law is None else law, p=batch.p[k], period=setup.period or None, step=setup.step or None,
         method=setup.method_name, options=setup.options or None, t_eval=samples, **options, **plan.changes,
     )  # fmt: skip
 

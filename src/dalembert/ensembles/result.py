@@ -183,9 +183,9 @@ class Ensemble(Powers):
             )
         return super()._dynamics
 
-    def animate(self, path: Any, *, run: int = 0, **options: Any) -> Any:
-        """One run, made once more, as one HTML file at path; options of `dalembert.view.animate`. run: from 0."""
-        return self.run(run).animate(path, **options)
+    def animate(self, path: Any, *, k: int = 0, **options: Any) -> Any:
+        """The k-th run, made once more, as one HTML file at path; options of `dalembert.view.animate`."""
+        return self.run(k).animate(path, **options)
 
     def _records(self) -> StateRows:
         p, u = self.p, self.u

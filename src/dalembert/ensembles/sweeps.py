@@ -64,9 +64,9 @@ class Sweeps(AtStates):
         """(n, K) W that the drive of a coordinate brings in, by its name."""
         return self.driving_force(name) * self.rate(name)
 
-    def animate(self, path: Any, *, variant: int = 0, **options: Any) -> Any:
-        """One variant's motion as one HTML file at path; options of `dalembert.view.animate`. variant: from 0."""
-        k = checks.whole(variant, "variant", least=-len(self), most=len(self) - 1)
+    def animate(self, path: Any, *, k: int = 0, **options: Any) -> Any:
+        """The k-th variant's motion as one HTML file at path; options of `dalembert.view.animate`."""
+        k = checks.whole(k, "k", least=-len(self), most=len(self) - 1)
         one = state_rows(self.system, self.q[k], self.v[k], p=self.p[k])
         return animated(self.system, one, f"variant {k} of {repr(self)[1:-1]}", path, options)
 
@@ -101,13 +101,13 @@ class Sweeps(AtStates):
         out[known] = np.einsum("kij,ki->kj", inverse, (load * reach[:, None])[known])
         return out / along[:, None]
 
-    def state(self, variant: int, k: int) -> State:
-        """The state of a variant at the k-th value, both from 0; negative numbers count from the end."""
-        i = checks.whole(variant, "variant", least=-len(self), most=len(self) - 1)
-        k = checks.whole(k, "k", least=-self.q.shape[1], most=self.q.shape[1] - 1)
-        if not np.isfinite(self.q[i, k]).all():
-            raise ArgumentError(f"variant {i} does not reach value {k}: {self.messages[i % len(self)]}")
-        return self.system.belonging(self.system.state(self.q[i, k], self.v[i, k]), self.p[i])
+    def state(self, k: int, j: int) -> State:
+        """The state of the k-th variant at the j-th value, both from 0; negative numbers count from the end."""
+        i = checks.whole(k, "k", least=-len(self), most=len(self) - 1)
+        j = checks.whole(j, "j", least=-self.q.shape[1], most=self.q.shape[1] - 1)
+        if not np.isfinite(self.q[i, j]).all():
+            raise ArgumentError(f"variant {i} does not reach value {j}: {self.messages[i % len(self)]}")
+        return self.system.belonging(self.system.state(self.q[i, j], self.v[i, j]), self.p[i])
 
     def _columns(self) -> Columns:
         """One row for each variant and value."""

@@ -1,7 +1,7 @@
 """Mechanisms in JAX: steps, rollouts, dynamics and kinematics under jit, vmap, grad and jvp, in machine code.
 
     model = dalembert.jax.Model(system)
-    q, v = model.rollout(q, v, u, p, dt=1e-3)
+    q, v = model.rollout(q, v, u, p, step=1e-3)
 
 Needs the extra `jax`, and 64-bit numbers: `jax.config.update("jax_enable_x64", True)`.
 """

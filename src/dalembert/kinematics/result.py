@@ -110,14 +110,14 @@ class Workspace(AtStates):
         parts = self._parts or (self,)
         return parts[checks.whole(k, "k", least=0, most=len(parts) - 1)]
 
-    def plot(self, what: str = "margin", path: str | os.PathLike[str] | None = None) -> Any:
-        """A picture of a map with one or two axes: `what` is the name of one of its arrays, or of a coordinate.
+    def plot(self, name: str = "margin", path: str | os.PathLike[str] | None = None) -> Any:
+        """A picture of a map with one or two axes: `name` is that of one of its arrays, or of a coordinate.
 
         Returns Matplotlib's figure (extra `view`) and writes it to `path` if there is one.
         """
         from dalembert.view.maps import plot_map
 
-        return plot_map(self, what, path)
+        return plot_map(self, name, path)
 
     def _columns(self) -> Columns:
         """One row for each point of the grid."""

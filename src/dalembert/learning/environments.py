@@ -10,6 +10,7 @@ import numpy as np
 from dalembert import checks
 from dalembert.ensembles.variation import MOST
 from dalembert.errors import ArgumentError, extra, unknown
+from dalembert.hints import explained
 from dalembert.learning.worlds import ALLOWED, StateFunction, Worlds
 from dalembert.protocols import Parameters
 from dalembert.system.system import System
@@ -22,17 +23,17 @@ class EnvironmentTask:
     """The part shared by one environment and many: worlds, observations, rewards."""
 
     def __init__(
-        self, system: System, states: Any, n: int, dt: Any, actions: Any, reward: Any, observe: Any, ends: Any,
+        self, system: System, states: Any, n: int, period: Any, actions: Any, reward: Any, observe: Any, ends: Any,
         duration: Any, p: Parameters, v: Any, guess: Any, options: Mapping[str, Any],
     ) -> None:  # fmt: skip
         if not hasattr(system, "constraint_matrix"):
             raise ArgumentError(f"system is {checks.shown(system)}; needed: a compiled System, from m.compile().")
         checks.keywords(options, ALLOWED, "options of an environment")
         self.system, self.n = system, n
-        dt = checks.number(dt, "dt", least=1e-12)
-        self.duration = np.inf if duration is None else checks.number(duration, "duration", least=dt)
+        period = checks.number(period, "period", least=1e-12)
+        self.duration = np.inf if duration is None else checks.number(duration, "duration", least=period)
         self.chosen, self.low, self.high = _limits(system, actions)
-        self.worlds = Worlds(system, states, n, dt, {} if p is None else checks.mapping(p, "p"), v, guess, options)
+        self.worlds = Worlds(system, states, n, period, {} if p is None else checks.mapping(p, "p"), v, guess, options)
         self.begun = self.worlds.t.copy()
         checks.function(reward, "reward")
         self.reward = StateFunction(reward, "reward", inputs=True, size=1)
@@ -59,7 +60,7 @@ class EnvironmentTask:
         rewards = self.worlds.evaluate(self.reward, u)[:, 0]
         over = np.zeros(self.n, dtype=bool) if self.ends is None else self.worlds.evaluate(self.ends)[:, 0] != 0.0
         over[list(failed)] = True
-        late = self.worlds.t - self.begun >= self.duration - 0.5 * self.worlds.dt
+        late = self.worlds.t - self.begun >= self.duration - 0.5 * self.worlds.period
         idle = np.ones(self.n, dtype=bool)
         idle[rows] = False
         rewards[idle], over[idle], late[idle] = 0.0, False, False
@@ -85,11 +86,12 @@ def _limits(system: System, actions: Any) -> tuple[list[int], np.ndarray, np.nda
     return places, np.array(low), np.array(high)
 
 
+@explained
 def environment(
     system: System,
     states: Any,
     *,
-    dt: float,
+    period: float,
     actions: Mapping[str, tuple[float, float]],
     reward: Callable[..., Any],
     observe: Callable[..., Any] | None = None,
@@ -105,7 +107,7 @@ def environment(
     system: a compiled `System`. states: where an episode starts: a state, coordinates by name with numbers or
     distributions of `scipy.stats` (and velocities v), or a function, as in `ensemble`. p: parameters, numbers or
     distributions, drawn anew for each episode. guess: where loops are assembled from, as in `System.assemble`.
-    dt: s from one action to the next; an action is held in between. The motion is integrated with error control.
+    period: s from one action to the next; an action is held in between. The motion is integrated with error control.
     actions: {input: (least, greatest)} in N or N m; actions beyond are cut off; other inputs are as in `simulate`.
     reward: f(t, state, u) after each step, u the inputs by name. observe: f(t, state), the numbers that an agent sees;
     positions and velocities by default. ends: f(t, state), not zero where an episode is over. All three are written in
@@ -121,7 +123,7 @@ def environment(
     >>> m.add_joint("A", da.Revolute("z"), m.ground, m.add_body("bob", mass=1.0, com=(0, -1.0, 0)))
     >>> motor = m.add_motor("motor", "A")
     >>> env = da.environment(
-    ...     m.compile(), {"A": uniform(-0.1, 0.2)}, dt=0.05, actions={"motor": (-2, 2)}, duration=5.0,
+    ...     m.compile(), {"A": uniform(-0.1, 0.2)}, period=0.05, actions={"motor": (-2, 2)}, duration=5.0,
     ...     reward=lambda t, s, u: -ca.cos(s["A"]) - 0.01 * u["motor"] ** 2,
     ...     observe=lambda t, s: [ca.cos(s["A"]), ca.sin(s["A"]), s.rate("A")],
     ... )
@@ -134,16 +136,17 @@ def environment(
     from dalembert.learning.gym import Environment
 
     return Environment(
-        EnvironmentTask(system, states, 1, dt, actions, reward, observe, ends, duration, p, v, guess, options)
+        EnvironmentTask(system, states, 1, period, actions, reward, observe, ends, duration, p, v, guess, options)
     )
 
 
+@explained
 def environments(
     system: System,
     states: Any,
     n: int,
     *,
-    dt: float,
+    period: float,
     actions: Mapping[str, tuple[float, float]],
     reward: Callable[..., Any],
     observe: Callable[..., Any] | None = None,
@@ -156,7 +159,7 @@ def environments(
 ) -> gymnasium.vector.VectorEnv[Any, Any, Any]:
     """A `gymnasium.vector.VectorEnv` of n copies of a system, whose steps run side by side in lanes (extra `learning`).
 
-    n: how many copies; the others as in `environment`: system, states, dt (s), actions, reward, observe, ends,
+    n: how many copies; the others as in `environment`: system, states, period (s), actions, reward, observe, ends,
     duration (s), p (parameters), v, guess and options. A copy whose episode is over starts again with the next step, as
     Gymnasium has it (`AutoresetMode.NEXT_STEP`). The copies go on as single environments do, within the tolerances,
     whatever copies are beside them.
@@ -167,7 +170,7 @@ def environments(
     >>> m.add_joint("A", da.Revolute("z"), m.ground, m.add_body("bob", mass=1.0, com=(0, -1.0, 0)))
     >>> motor = m.add_motor("motor", "A")
     >>> envs = da.environments(
-    ...     m.compile(), {"A": uniform(-0.1, 0.2)}, 64, dt=0.05, actions={"motor": (-2, 2)}, duration=5.0,
+    ...     m.compile(), {"A": uniform(-0.1, 0.2)}, 64, period=0.05, actions={"motor": (-2, 2)}, duration=5.0,
     ...     reward=lambda t, s, u: -ca.cos(s["A"]),
     ... )
     >>> seen, info = envs.reset(seed=1)
@@ -180,5 +183,5 @@ def environments(
 
     n = checks.whole(n, "n", least=1, most=MOST)
     return Environments(
-        EnvironmentTask(system, states, n, dt, actions, reward, observe, ends, duration, p, v, guess, options)
+        EnvironmentTask(system, states, n, period, actions, reward, observe, ends, duration, p, v, guess, options)
     )

@@ -35,7 +35,7 @@ class Environment(gymnasium.Env[Any, Any]):
         return self.task.seen()[0], {"redrawn": again} if again else {}
 
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
-        """Hold an action for dt; returns observation, reward, whether the episode is over, or cut off, and info."""
+        """Hold an action a period; returns observation, reward, whether the episode is over, or cut off, and info."""
         rewards, over, late, failed = self.task.step(np.array([0]), np.asarray(action, dtype=float)[None])
         info = {"message": failed[0]} if failed else {}
         return self.task.seen()[0], float(rewards[0]), bool(over[0]), bool(late[0]), info
@@ -67,7 +67,7 @@ class Environments(VectorEnv[Any, Any, Any]):
         return {"redrawn": again, "_redrawn": again > 0} if again.any() else {}
 
     def step(self, actions: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
-        """Hold actions (n, k) for dt; returns observations, rewards, which are over, which cut off, and info."""
+        """Hold actions (n, k) for a period; returns observations, rewards, which are over, which cut off, and info."""
         again = np.flatnonzero(self._over)
         info = self._begin(again) if len(again) else {}
         going = np.flatnonzero(~self._over)

@@ -27,7 +27,7 @@ from dalembert.system.system import System
 from dalembert.system.trace import Trace
 
 #: options of `simulate` that an environment passes on
-REFUSED = ("hold", "events", "coordinates", "options", "step", "switches", "stops")
+REFUSED = ("period", "events", "coordinates", "options", "step", "switches", "stops")
 ALLOWED = [name for name in OPTIONS if name not in REFUSED]
 DRAWS = 100  # of a start: if a hundredth of the draws is possible, one of three such searches ends in vain, else fewer
 
@@ -36,11 +36,11 @@ class Worlds:
     """n copies: positions q (n, nq), velocities v (n, nv), times t (n,) s, parameters p (n, np)."""
 
     def __init__(
-        self, system: System, states: Any, n: int, dt: float, p: Mapping[str, Any], v: Any, guess: Any,
+        self, system: System, states: Any, n: int, period: float, p: Mapping[str, Any], v: Any, guess: Any,
         options: Mapping[str, Any],
     ) -> None:  # fmt: skip
         self.guess = guess
-        self.system, self.n, self.dt, self.states, self.given_p = system, n, dt, states, dict(p)
+        self.system, self.n, self.period, self.states, self.given_p = system, n, period, states, dict(p)
         self.given_v = {} if v is None else dict(checks.mapping(v, "v"))
         self.q, self.v, self.t = np.zeros((n, system.nq)), np.zeros((n, system.nv)), np.zeros(n)
         self.p = np.tile(system.parameter_vector(None), (n, 1))
@@ -51,7 +51,7 @@ class Worlds:
         choices = make_choices.__wrapped__(*(given[name] for name in CHOICES))
         self.begin(np.arange(n), 0)
         state = system.state(self.q[0], self.v[0], float(self.t[0]))
-        span = Span(state, self.t[0] + dt, None, system.input_vector(None))
+        span = Span(state, self.t[0] + period, None, system.input_vector(None))
         setup = make_setup(system, choices, span, self.p[0])
         wide = usual_lanes(setup)
         self.plan = EnsemblePlan(setup, None, {}, "outputs", wide)
@@ -99,7 +99,7 @@ class Worlds:
         """
         if not len(rows):
             return {}
-        times = self.t[rows, None] + self.dt * np.array([0.0, 1.0])
+        times = self.t[rows, None] + self.period * np.array([0.0, 1.0])
         batch = Batch(self.q[rows], self.v[rows], times, self.p[rows], u, rows, {})
         part, *_ = make_runs(self.plan, batch, lambda: True, self.lanes)
         good = part.status == Status.DONE

@@ -68,11 +68,11 @@ class DiscreteStep:
         ends = np.cumsum([0, n, n, k, m]).tolist()
         return {name: slice(a, b) for name, a, b in zip(("q", "v", "u", "p"), ends, ends[1:])}
 
-    def derivative(self, of: str, by: str | None = None) -> np.ndarray:
+    def derivative(self, of: str, wrt: str | None = None) -> np.ndarray:
         """(rows of what it is of, columns) the derivative of a result of the step.
 
-        of: "q", "v", "momentum", "multipliers", "end_multipliers", or "momentum_before". by: "q", "v", "u", "p"; all of
-        them side by side by default.
+        of: "q", "v", "momentum", "multipliers", "end_multipliers", or "momentum_before". wrt: "q", "v", "u", "p"; all
+        of them side by side by default.
 
         >>> import dalembert as da
         >>> m = da.Mechanism("ball", gravity=(0, 0, -9.81))
@@ -82,12 +82,12 @@ class DiscreteStep:
         (array([[0.1]]), array([[2.]]))
         """
         found = self.slopes.first[0, self._place(of)]
-        return found.copy() if by is None else found[:, self.columns[checks.choice(by, self.columns, "by")]].copy()
+        return found.copy() if wrt is None else found[:, self.columns[checks.choice(wrt, self.columns, "wrt")]].copy()
 
-    def second(self, of: str, along: ArrayLike | None = None, *, weights: ArrayLike | None = None) -> np.ndarray:
+    def second(self, of: str, direction: ArrayLike | None = None, *, weights: ArrayLike | None = None) -> np.ndarray:
         """The change of `derivative(of)` along a direction of (q, v, u, p), or a weighted sum of second derivatives.
 
-        of: as in `derivative`. along: (n,) the direction; the result is (rows of what it is of, n). weights: one for
+        of: as in `derivative`. direction: (n,); the result is (rows of what it is of, n). weights: one for
         each row of what it is of; the result is (n, n), the direction last. With quaternions it is the derivative of
         the Jacobian as q ⊕ δ moves, which is not symmetric.
 
@@ -99,10 +99,10 @@ class DiscreteStep:
         ((1, 2), (2, 2))
         """
         place = self._place(of)
-        if (along is None) == (weights is None):
-            raise ArgumentError("second() needs along or weights, one of them.")
-        if along is not None:
-            return self.slopes.second(checks.array(along, (self._size,), "along")[None])[0, place]
+        if (direction is None) == (weights is None):
+            raise ArgumentError("second() needs direction or weights, one of them.")
+        if direction is not None:
+            return self.slopes.second(checks.array(direction, (self._size,), "direction")[None])[0, place]
         W = np.zeros((1, self.slopes.rows.count))
         W[0, place] = checks.array(weights, (place.stop - place.start,), "weights")
         return self.slopes.weighted(W)[0]

@@ -22,6 +22,7 @@ from dalembert.analysis.at_states import AtStates, StateRows, state_rows
 from dalembert.analysis.by_name import joints_and_loops
 from dalembert.analysis.motion_columns import motion_columns
 from dalembert.errors import ArgumentError, AssemblyError, unknown
+from dalembert.hints import explained
 from dalembert.lazy import cached_property
 from dalembert.linearization.linearize import linearize
 from dalembert.linearization.model import LinearModel
@@ -129,13 +130,14 @@ class Equilibrium(AtStates):
         return f"<equilibrium of '{self.model.operating.system.name}': {self.message}; {self.state!r}>"
 
 
+@explained
 def equilibrium(
     system: System,
     guess: StateGiven | None = None,
     *,
     solve_for: str = "q",
-    holding: Mapping[str, float] | None = None,
-    speeds: Mapping[str, float | None] | None = None,
+    q: Mapping[str, float] | None = None,
+    v: Mapping[str, float | None] | None = None,
     steady: Iterable[str] | None = None,
     bounds: Mapping[str, Any] | None = None,
     stable: bool = False,
@@ -145,12 +147,12 @@ def equilibrium(
 ) -> Equilibrium:
     """A configuration in which a mechanism rests or moves steadily, and the inputs that keep it there.
 
-    guess: positions to start from, by name, as an array or a state. holding: coordinates with given values. p:
+    guess: positions to start from, by name, as an array or a state. q: coordinates with given values. p:
     parameters, by name or as an array. tolerance: largest acceleration that counts as rest, as part of those that
     weights, inputs and a displacement by a radian or a length of the mechanism cause.
     solve_for="q": a configuration that rests under the inputs u, stable or not, from the guess by Newton's method with
-    the exact linear model; coordinates in `holding` stay. Where this finds none and nothing is held, one downhill
-    of the guess. solve_for="u": the inputs of least size that hold the configuration of the guess (with `holding` in
+    the exact linear model; coordinates in `q` stay. Where this finds none and nothing is held, one downhill
+    of the guess. solve_for="u": the inputs of least size that hold the configuration of the guess (with `q` in
     it), from u if they enter nonlinearly.
 
     bounds: {name: bound or (lower, upper)}, None for no bound on a side; (0, None) for tendons, which only pull. With
@@ -159,7 +161,7 @@ def equilibrium(
     act; `message` names them. stable=True, at rest with "q": go downhill, as friction would, to one that is not
     unstable. `stability` and `message` always tell which kind was found.
 
-    speeds: velocities of a steady motion by name; None for one that is constant and to be found. The others come out as
+    v: velocities of a steady motion by name; None for one that is constant and to be found. The others come out as
     small as the constraints allow. steady: names of the velocities that stay constant, as many as the mechanism has
     freedoms; default all velocities, which a turn has in body axes but not in those of the ground. What is not steady
     follows.
@@ -174,10 +176,10 @@ def equilibrium(
     check_system(system)
     checks.choice(solve_for, ("q", "u"), "solve_for")
     tolerance = checks.number(tolerance, "tolerance", above=0.0)
-    held = _by_name(system, holding, "holding")
-    asked = {} if speeds is None else checks.mapping(speeds, "speeds")
+    held = _by_name(system, q, "q")
+    asked = {} if v is None else checks.mapping(v, "v")
     unknown_speeds = [n for n, value in asked.items() if value is None]
-    moving = _by_name(system, {n: 0.0 if value is None else value for n, value in asked.items()}, "speeds")
+    moving = _by_name(system, {n: 0.0 if value is None else value for n, value in asked.items()}, "v")
     constant = None if steady is None else _names(system, steady)
     if unknown_speeds and constant is None:
         raise ArgumentError(f"the speed of '{unknown_speeds[0]}' is to be found; name what is constant in steady=[].")
@@ -195,11 +197,11 @@ def equilibrium(
     given = system.input_vector(u)
     if checks.flag(stable, "stable") and (solve_for == "u" or moving):
         raise ArgumentError(
-            "stable=True looks for a position of rest; leave out solve_for='u', speeds= and steady=, or stable=."
+            "stable=True looks for a position of rest; leave out solve_for='u', v= and steady=, or stable=."
         )
     if (bounds is not None or stable) and solve_for == "q":
         if moving:
-            raise ArgumentError("bounds of coordinates are for rest; leave out speeds= and steady=, or bounds=.")
+            raise ArgumentError("bounds of coordinates are for rest; leave out v= and steady=, or bounds=.")
         return _on_stops(system, start, given, p, held, limits, tolerance, stable)
     x = system.assemble(held or None, moving or None, guess=start.q, p=p, t=start.t)
     if solve_for == "u":
@@ -338,7 +340,7 @@ def _configuration(
     why = "no equilibrium was found near the guess: what is left accelerates"
     if held:
         why = (
-            f"with {', '.join(held)} at the given value no equilibrium was found (holding= exerts no force; to lock a "
+            f"with {', '.join(held)} at the given value no equilibrium was found (q= exerts no force; to lock a "
             "coordinate, drive it: m.add_driver(name, coordinate, value)): what is left accelerates"
         )
     return _checked(model, u, rounds, tolerance, why, steady)

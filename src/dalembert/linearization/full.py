@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from dalembert import checks
 from dalembert.analysis.mobility import independent_rows
 from dalembert.errors import ArgumentError
+from dalembert.hints import explained
 from dalembert.lazy import cached_property
 from dalembert.linearization.linearize import check_closed, singular, slopes
 from dalembert.linearization.model import LinearModel, check_model
@@ -228,6 +229,7 @@ def _by_parameters(s: Trace) -> tuple[Any, ...]:
 # --- second derivatives ---------------------------------------------------------------------------------------------
 
 
+@explained
 def second_derivatives(
     system: System,
     state: StateGiven,
@@ -237,7 +239,7 @@ def second_derivatives(
     of: str = "vdot",
     inputs: bool = False,
     parameters: bool = False,
-    along: ArrayLike | None = None,
+    direction: ArrayLike | None = None,
     weights: ArrayLike | None = None,
 ) -> np.ndarray:
     """∂²v̇/∂x², (nv, n, n), of the constrained acceleration in all coordinates, x = (δ, v); exact, for any mechanism.
@@ -245,7 +247,7 @@ def second_derivatives(
     system, state, u, p: as in `linearize`. of: "vdot", or "multipliers" for ∂²λ/∂x², (rows, n, n), with the rows that
     `linearize_full` names. inputs, parameters: whether inputs and declared parameters belong to x = (δ, v, u, p).
 
-    along: (n,) a direction of x: only the change of the Jacobian along it, (nv, n) or (rows, n). weights: (nv,) or
+    direction: (n,) of x: only the change of the Jacobian along it, (nv, n) or (rows, n). weights: (nv,) or
     (rows,): only the weighted sum of the matrices, (n, n). Both cost n times less than all second derivatives.
 
     Each coordinate is varied as if it were free. Where rows are redundant, independent ones are used. For quaternion
@@ -272,10 +274,10 @@ def second_derivatives(
     chosen = np.concatenate([columns[equations.columns[k]] for k in ("q", "v", "u", "p") if flags.get(k, True)])
     second = SecondRows(found, slice(0, system.nv) if of == "vdot" else slice(system.nv, None), chosen)
     count = system.nv if of == "vdot" else equations.m
-    if along is not None and weights is not None:
-        raise ArgumentError("along and weights are both given; needed: one of them.")
-    if along is not None:
-        return second.along(checks.array(along, (len(chosen),), "along"))
+    if direction is not None and weights is not None:
+        raise ArgumentError("direction and weights are both given; needed: one of them.")
+    if direction is not None:
+        return second.along(checks.array(direction, (len(chosen),), "direction"))
     if weights is not None:
         return second.weighted(checks.array(weights, (count,), "weights"))
     return second.everything()

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dalembert.errors import ArgumentError
+from dalembert.hints import explained
 from dalembert.linearization.law_files import write_law
 from dalembert.linearization.lqr import Weights, positive_definite, weight_matrix
 from dalembert.linearization.model import LinearModel, check_model
@@ -53,11 +54,12 @@ class Estimator:
         return np.linalg.eigvals((np.eye(len(m.A)) - self.L @ m.C) @ m.A)
 
 
-def kalman(model: LinearModel, process: Weights = None, measurement: Weights = None) -> Estimator:
+@explained
+def kalman(model: LinearModel, Q: Weights = None, R: Weights = None) -> Estimator:
     """The steady Kalman filter of a model with a step.
 
-    model: a `LinearModel` with outputs, made discrete by `model.discretize(step)`. process: variances of what disturbs
-    the states in a step, measurement: variances of the outputs' noise; each a matrix, a diagonal, one number, or by
+    model: a `LinearModel` with outputs, made discrete by `model.discretize(step)`. Q: variances of what disturbs
+    the states in a step, R: variances of the outputs' noise; each a matrix, a diagonal, one number, or by
     name (those not named: 0 and 1); default 1.
 
     >>> import dalembert as da
@@ -65,9 +67,9 @@ def kalman(model: LinearModel, process: Weights = None, measurement: Weights = N
     >>> system = zoo.cart_pole().compile()
     >>> upright = system.state(*zoo.cart_pole_start())
     >>> model = da.linearize(system, upright, outputs=["cart", "phi1"]).discretize(0.01)
-    >>> estimator = da.kalman(model, process=1e-6, measurement=1e-4)
+    >>> estimator = da.kalman(model, Q=1e-6, R=1e-4)
     >>> law = control.Observed(da.lqr(model, {"cart": 1.0, "phi1": 10.0}, 0.1), estimator, noise=0.01)
-    >>> run = da.simulate(system, upright.replace(q=upright.q + 0.02), 5.0, u=law, hold=0.01)
+    >>> run = da.simulate(system, upright.replace(q=upright.q + 0.02), 5.0, u=law, period=0.01)
     >>> bool(abs(run["phi1"][-1] - upright["phi1"]) < 0.05)
     True
     """
@@ -78,16 +80,16 @@ def kalman(model: LinearModel, process: Weights = None, measurement: Weights = N
         raise ArgumentError("the model has no outputs; needed: da.linearize(..., outputs=[...]).")
     from scipy.linalg import solve_discrete_are
 
-    Q = weight_matrix(process, model.state_names, 0.0, "process")
-    R = positive_definite(weight_matrix(measurement, model.output_names, 1.0, "measurement"))
+    process = weight_matrix(Q, model.state_names, 0.0, "Q")
+    noise = positive_definite(weight_matrix(R, model.output_names, 1.0, "R"))
     unseen = [h for h in model.unobservable if abs(h.eigenvalue) > 1 - 1e-9]
     if unseen:
         raise ArgumentError(f"no filter can follow the model: no output sees {'; '.join(map(str, unseen))}.")
     try:
-        P = solve_discrete_are(model.A.T, model.C.T, Q, R)
+        P = solve_discrete_are(model.A.T, model.C.T, process, noise)
     except (np.linalg.LinAlgError, ValueError) as error:
         raise ArgumentError(
             f"Riccati's equation has no solution ({error}): a mode on the stability boundary is not disturbed. Give it "
-            "a variance in process."
+            "a variance in Q."
         ) from None
-    return Estimator(np.linalg.solve(model.C @ P @ model.C.T + R, model.C @ P).T, P, model)
+    return Estimator(np.linalg.solve(model.C @ P @ model.C.T + noise, model.C @ P).T, P, model)

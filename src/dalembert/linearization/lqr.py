@@ -27,7 +27,7 @@ Weights = Mapping[str, float] | ArrayLike | None  # by name, a number, a diagona
 class Regulator:
     """u(t, state) = u₀ − K x, x the deviation of the named coordinates from the model's state.
 
-    Give it to `simulate(..., u=regulator, hold=...)`: it reads the full state of the mechanism.
+    Give it to `simulate(..., u=regulator, period=...)`: it reads the full state of the mechanism.
     """
 
     K: np.ndarray  # (inputs, states)

@@ -51,17 +51,17 @@ class Mode:
         """1/|Re λ|, s: in which it decays or grows by e."""
         return 1 / abs(self.eigenvalue.real) if self.eigenvalue.real else np.inf
 
-    def states(self, amplitude: float = 0.1, frames: int = 24) -> list[State]:
+    def states(self, amplitude: float = 0.1, n: int = 24) -> list[State]:
         """The mechanism through one swing of the mode, on its manifold: Re(shape e^{iφ}), φ from 0 to 2π.
 
-        amplitude: of the position that moves most, rad or m. frames: states in one swing.
+        amplitude: of the position that moves most, rad or m. n: states in one swing.
         """
         amplitude = checks.number(amplitude, "amplitude")
-        frames = checks.whole(frames, "frames", least=1, most=100_000)
+        n = checks.whole(n, "n", least=1, most=100_000)
         op = self.model.operating
         delta = np.array([self.joints[name] for name in op.system.v_names])
         out = []
-        for phase in np.linspace(0, 2 * np.pi, frames, endpoint=False):
+        for phase in np.linspace(0, 2 * np.pi, n, endpoint=False):
             moved = op.system.plus(op.state, amplitude * (delta * np.exp(1j * phase)).real)
             out.append(op.system.project(op.state.replace(q=moved), p=op.p))
         return out

@@ -40,7 +40,7 @@ class Buildable(Elements):
         """A rigid body: mass (kg), centre of mass `com` (m, body frame), inertia about the centre of mass (kg m²).
 
         inertia is a 3×3 matrix or three principal moments, in body axes or in `inertia_axes` (a rotation whose columns
-        are those axes). da.point, rod, box, cylinder, sphere and disc compute it. A body may be massless where
+        are those axes). da.rod_inertia, box_inertia and the like compute it. A body may be massless where
         others give its joints inertia. physical=False accepts principal moments that break the triangle inequality.
         solid: a `da.solid`, or a sum of them, that gives mass, com, inertia and the picture in place of the others.
         at (a point, or its name) and rotation place the body's frame in the drawing, in which `at=` of joints and

@@ -44,7 +44,7 @@ class Constrainable(Elements):
 
         >>> import dalembert as da
         >>> m = da.Mechanism("triangle", gravity=(0, -9.81, 0))
-        >>> a, b = (m.add_body(n, mass=1.0, com=(0.5, 0, 0), inertia=da.rod(1.0, 1.0)) for n in "ab")
+        >>> a, b = (m.add_body(n, mass=1.0, com=(0.5, 0, 0), inertia=da.rod_inertia(1.0, 1.0)) for n in "ab")
         >>> m.add_joint("A", da.Revolute("z"), m.ground, a)
         >>> m.add_joint("B", da.Revolute("z"), m.ground.at(1, 0, 0), b)
         >>> m.close_loop("C", da.Revolute("z"), a.at(1, 0, 0), b.at(1, 0, 0))

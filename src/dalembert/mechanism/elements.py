@@ -52,7 +52,7 @@ class Elements:
         >>> import dalembert as da
         >>> m = da.Mechanism()
         >>> L = m.add_parameter("L", 0.5)
-        >>> rod = m.add_body("rod", mass=2.0, com=(L / 2, 0, 0), inertia=da.rod(2.0, L))
+        >>> rod = m.add_body("rod", mass=2.0, com=(L / 2, 0, 0), inertia=da.rod_inertia(2.0, L))
         """
         self._new(name, self.parameters.symbols, "parameter")
         self._new(name, self.inputs, "input")

@@ -62,7 +62,7 @@ class Forceable(Elements):
 
         >>> import dalembert as da
         >>> m = da.Mechanism("hoist", gravity=(0, -9.81, 0))
-        >>> boom = m.add_body("boom", mass=20.0, com=(1.0, 0, 0), inertia=da.rod(20.0, 2.0))
+        >>> boom = m.add_body("boom", mass=20.0, com=(1.0, 0, 0), inertia=da.rod_inertia(20.0, 2.0))
         >>> m.add_joint("pivot", da.Revolute("z"), m.ground, boom)
         >>> push = m.add_actuator("cylinder", m.ground.at(0.5, -0.8), boom.at(1.2), limits=(-500, 2000))
         >>> system = m.compile()
@@ -98,7 +98,7 @@ class Forceable(Elements):
 
         >>> import dalembert as da
         >>> m = da.Mechanism("door", gravity=(0, 0, 0))
-        >>> leaf = m.add_body("leaf", mass=20.0, com=(0.4, 0, 0), inertia=da.box(20.0, (0.8, 0.04, 2.0)))
+        >>> leaf = m.add_body("leaf", mass=20.0, com=(0.4, 0, 0), inertia=da.box_inertia(20.0, (0.8, 0.04, 2.0)))
         >>> m.add_joint("hinge", da.Revolute("z"), m.ground, leaf)
         >>> wanted = m.add_servo("opener", "hinge", stiffness=60.0, damping=30.0)
         >>> run = da.simulate(m.compile(), {}, 8.0, u={"opener": 1.2})
@@ -192,7 +192,7 @@ class Forceable(Elements):
 
         >>> import dalembert as da
         >>> m = da.Mechanism("triangle", gravity=(0, -9.81, 0))
-        >>> a, b = (m.add_body(n, mass=1.0, com=(0.5, 0, 0), inertia=da.rod(1.0, 1.0)) for n in "ab")
+        >>> a, b = (m.add_body(n, mass=1.0, com=(0.5, 0, 0), inertia=da.rod_inertia(1.0, 1.0)) for n in "ab")
         >>> m.add_joint("A", da.Revolute("z"), m.ground, a)
         >>> m.add_joint("B", da.Prismatic("x"), m.ground, b)
         >>> m.close_loop("C", da.Revolute("z"), a.at(1, 0, 0), b)

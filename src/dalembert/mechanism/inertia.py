@@ -1,6 +1,6 @@
 """Inertias of simple solids about their centre of mass, (3, 3); any argument may be a parameter.
 
->>> sphere(mass=2.0, radius=0.5)
+>>> sphere_inertia(mass=2.0, radius=0.5)
 array([[0.2, 0. , 0. ],
        [0. , 0.2, 0. ],
        [0. , 0. , 0.2]])
@@ -33,12 +33,12 @@ def _axial(along: Any, across: Any, axis: str) -> Any:
     return plain(J)
 
 
-def point() -> np.ndarray:
+def point_inertia() -> np.ndarray:
     """A point mass: no inertia about itself."""
     return np.zeros((3, 3))
 
 
-def rod(mass: Any, length: Any, axis: str = "x") -> Any:
+def rod_inertia(mass: Any, length: Any, axis: str = "x") -> Any:
     """A thin rod along an axis: m l²/12 across, nothing along.
 
     mass in kg, length in m; axis is "x", "y" or "z".
@@ -47,7 +47,7 @@ def rod(mass: Any, length: Any, axis: str = "x") -> Any:
     return _axial(0.0, m * l * l / 12, axis)
 
 
-def box(mass: Any, sides: Sequence[Any]) -> Any:
+def box_inertia(mass: Any, sides: Sequence[Any]) -> Any:
     """A solid box with the side lengths (x, y, z).
 
     mass in kg, sides in m.
@@ -59,7 +59,7 @@ def box(mass: Any, sides: Sequence[Any]) -> Any:
     return plain(J)
 
 
-def cylinder(mass: Any, radius: Any, length: Any, axis: str = "z") -> Any:
+def cylinder_inertia(mass: Any, radius: Any, length: Any, axis: str = "z") -> Any:
     """A solid cylinder about an axis.
 
     mass in kg, radius and length in m; axis is "x", "y" or "z".
@@ -70,15 +70,15 @@ def cylinder(mass: Any, radius: Any, length: Any, axis: str = "z") -> Any:
     return _axial(m * r * r / 2, m * (3 * r * r + l * l) / 12, axis)
 
 
-def disc(mass: Any, radius: Any, axis: str = "z") -> Any:
+def disc_inertia(mass: Any, radius: Any, axis: str = "z") -> Any:
     """A thin disc normal to an axis.
 
     mass in kg, radius in m; axis is "x", "y" or "z".
     """
-    return cylinder(mass, radius, 0.0, axis)
+    return cylinder_inertia(mass, radius, 0.0, axis)
 
 
-def sphere(mass: Any, radius: Any) -> Any:
+def sphere_inertia(mass: Any, radius: Any) -> Any:
     """A solid ball.
 
     mass in kg, radius in m.
@@ -88,12 +88,12 @@ def sphere(mass: Any, radius: Any) -> Any:
     return _axial(J, J, "z")
 
 
-def planar(moment: Any, axis: str = "z") -> Any:
+def planar_inertia(moment: Any, axis: str = "z") -> Any:
     """The inertia of a body that turns about one axis only: `moment` about it, half of it about the others.
 
     moment in kg m²; axis is "x", "y" or "z", the normal of the plane of motion. It is that of a lamina in the plane.
 
-    >>> planar(0.2)
+    >>> planar_inertia(0.2)
     array([[0.1, 0. , 0. ],
            [0. , 0.1, 0. ],
            [0. , 0. , 0.2]])

@@ -10,7 +10,7 @@ import numpy as np
 from dalembert import checks
 from dalembert.errors import DescriptionError, unknown
 from dalembert.mechanism.body import Body, Frame
-from dalembert.mechanism.inertia import cylinder, planar
+from dalembert.mechanism.inertia import cylinder_inertia, planar_inertia
 from dalembert.mechanism.joints import Prismatic
 from dalembert.mechanism.mechanism import Mechanism
 from dalembert.mechanism.values import plain
@@ -146,7 +146,7 @@ class Linkage(Mechanism):
         if len(its) < 2 or len(set(its)) < len(its):
             raise DescriptionError(f"body '{name}' has the pins {its}; needed: two or more, each once.")
         m, com, moment = self._weight(its, mass, self.density if density is None else density, f"body '{name}'")
-        body = self.add_body(name, m, list(com), planar(moment), at=its[0])
+        body = self.add_body(name, m, list(com), planar_inertia(moment), at=its[0])
         self._join(body, its)
         return body
 
@@ -190,7 +190,7 @@ class Linkage(Mechanism):
         else:
             way = self._point(direction, f"the direction of slider '{name}'")
         m = self.parameters.scalar(mass, f"the mass of slider '{name}'", least=0.0)
-        block = self.add_body(name, m, inertia=planar(m * 1e-4), at=its)  # as one of 2 cm
+        block = self.add_body(name, m, inertia=planar_inertia(m * 1e-4), at=its)  # as one of 2 cm
         self._slide(name, self.ground if on is None else on, block, its, way, options)
         self._join(block, [its])
         return block
@@ -210,7 +210,7 @@ class Linkage(Mechanism):
         (its,) = self._pins([pin], f"wheel '{name}'")
         r, b = (self.parameters.scalar(x, f"a size of wheel '{name}'", least=0.0) for x in (radius, width))
         m = r * r * b * (1000 * np.pi) if mass is None else self.parameters.scalar(mass, f"the mass of wheel '{name}'")
-        wheel = self.add_body(name, m, inertia=cylinder(m, r, b), at=its)
+        wheel = self.add_body(name, m, inertia=cylinder_inertia(m, r, b), at=its)
         wheel.add_shape("wheel", (r, b))
         self._join(wheel, [its])
         return wheel
@@ -229,7 +229,7 @@ class Linkage(Mechanism):
         square = way @ way
         for part, pin, mass, sign in zip(("tube", "rod"), ends, weights, (1.0, -1.0)):
             m = self.parameters.scalar(mass, f"the mass of the {part} of cylinder '{name}'", least=0.0)
-            moment = planar(m * square * (0.36 / 12))
+            moment = planar_inertia(m * square * (0.36 / 12))
             self._join(self.add_body(f"{name} {part}", m, plain(way * (0.3 * sign)), moment, at=pin), [pin])
         self._slide(name, f"{name} tube", f"{name} rod", b, way, options)
         return self.add_motor(name, name)

@@ -171,17 +171,17 @@ class Machinery(Drivetrain):
         v = self._above_zero(slow, f"the speed slow of {what}")
         self._add_force(Tyre(name, rim, ground, r, letter, k, d, *slips, road=surface, slow=v))
 
-    def add_pulley_rope(self, name: str, path: Sequence[Any], *, at: Any = None) -> None:
+    def add_pulley_rope(self, name: str, points: Sequence[Any], *, at: Any = None) -> None:
         """A rope that does not stretch, from a point around pulleys to a point; it turns them, without slip.
 
-        path: bodies, frames or names, and `da.Pulley` for what it runs around; two or more; at: with bodies, as many
-        points of the drawing. All pulleys of a straight
-        piece turn about parallel axes, in one plane. It stays taut, as long as it is in the start: its rows are of
-        velocities, one for each straight piece, "piece 1" and so on, their multipliers the tensions.
+        points: bodies, frames or names, and `da.Pulley` for what it runs around; two or more; at: with bodies, as many
+        points of the drawing. All pulleys of a straight piece turn about parallel axes, in one plane. It stays taut, as
+        long as it is in the start: its rows are of velocities, one for each straight piece, "piece 1" and so on, their
+        multipliers the tensions.
 
         >>> import dalembert as da
         >>> m = da.Mechanism("Atwood", gravity=(0, -10.0, 0))
-        >>> wheel = m.add_body("wheel", mass=2.0, inertia=da.disc(2.0, 0.1))
+        >>> wheel = m.add_body("wheel", mass=2.0, inertia=da.disc_inertia(2.0, 0.1))
         >>> m.add_joint("turn", da.Revolute("z"), m.ground, wheel)
         >>> for n, mass, x in (("left", 3.0, -0.1), ("right", 1.0, 0.1)):
         ...     m.add_joint(n, da.Prismatic("y"), m.ground.at(x, -1.0), m.add_body(n, mass=mass))
@@ -191,11 +191,13 @@ class Machinery(Drivetrain):
         array([40., -4.,  4.])
         """
         what = f"rope '{name}'"
-        if not isinstance(path, (list, tuple)) or len(path) < 2:
-            raise DescriptionError(f"{what} has the path {checks.shown(path)}; needed: at least two places, in a list.")
+        if not isinstance(points, (list, tuple)) or len(points) < 2:
+            raise DescriptionError(
+                f"{what} has the points {checks.shown(points)}; needed: at least two places, in a list."
+            )
         stations: list[tuple[Any, ...]] = []
-        frames = self._places([x.frame if isinstance(x, Pulley) else x for x in path], at, what)
-        for frame, x in zip(frames, path):
+        frames = self._places([x.frame if isinstance(x, Pulley) else x for x in points], at, what)
+        for frame, x in zip(frames, points):
             if isinstance(x, Pulley):
                 r = self._above_zero(x.radius, f"the radius of a pulley of {what}")
                 stations.append((frame, getattr(r, "sx", r), "xyz".index(x.axis), x.turn))

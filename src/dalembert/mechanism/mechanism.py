@@ -38,7 +38,7 @@ class Mechanism(Buildable, Machinery, Touchable, Editable):
 
     >>> import dalembert as da
     >>> m = da.Mechanism("pendulum", gravity=(0, -9.81, 0))
-    >>> rod = m.add_body("rod", mass=1.0, com=(0.5, 0, 0), inertia=da.rod(1.0, 1.0))
+    >>> rod = m.add_body("rod", mass=1.0, com=(0.5, 0, 0), inertia=da.rod_inertia(1.0, 1.0))
     >>> m.add_joint("pivot", da.Revolute("z"), m.ground, rod)
     >>> m.compile().forward_dynamics({"pivot": 0.0}).round(6)      # 3g/2l
     array([-14.715])
@@ -96,7 +96,7 @@ class Mechanism(Buildable, Machinery, Touchable, Editable):
         >>> import dalembert as da
         >>> leg = da.Mechanism("leg")
         >>> L = leg.add_parameter("L", 0.4)
-        >>> thigh = leg.add_body("thigh", mass=2.0, com=(0, 0, -L / 2), inertia=da.rod(2.0, L, axis="z"))
+        >>> thigh = leg.add_body("thigh", mass=2.0, com=(0, 0, -L / 2), inertia=da.rod_inertia(2.0, L, axis="z"))
         >>> leg.add_joint("hip", da.Revolute("y"), leg.ground, thigh)
         >>> drive = leg.add_motor("hip drive", "hip")
         >>> m = da.Mechanism("walker")

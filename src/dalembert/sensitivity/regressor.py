@@ -37,7 +37,7 @@ TOLERANCE = 1e-8  # of the largest column: less is dependent
 
 
 @dataclass(frozen=True, eq=False)
-class Regression:
+class Regressor:
     """matrix · parameters = right, over a motion, free of the forces of loops."""
 
     matrix: np.ndarray  # (N·dof, c)
@@ -71,30 +71,30 @@ class Regression:
 class BaseParameters:
     """Combinations of parameters that a motion tells apart; each leads with one of them."""
 
-    regression: Regression
+    regressor: Regressor
     leading: tuple[int, ...]  # (rank,) columns of the regression
     combinations: np.ndarray  # (rank, c): base = combinations · parameters
 
     @property
     def names(self) -> tuple[str, ...]:
         """(rank,) of the parameters that lead."""
-        return tuple(self.regression.names[k] for k in self.leading)
+        return tuple(self.regressor.names[k] for k in self.leading)
 
     @property
     def values(self) -> np.ndarray:
         """(rank,) of the system as it is described."""
-        return self.combinations @ self.regression.values
+        return self.combinations @ self.regressor.values
 
     def identified(self) -> np.ndarray:
         """(rank,) what the motion says they are: least squares of its equations."""
-        return np.linalg.lstsq(self.regression.matrix[:, self.leading], self.regression.right, rcond=None)[0]
+        return np.linalg.lstsq(self.regressor.matrix[:, self.leading], self.regressor.right, rcond=None)[0]
 
     def __str__(self) -> str:
         """A line for each combination."""
         lines = []
         for row, lead in zip(self.combinations, self.leading):
-            rest = [f"{x:+.4g} {n}" for k, (n, x) in enumerate(zip(self.regression.names, row)) if x and k != lead]
-            lines.append(" ".join([self.regression.names[lead], *rest]))
+            rest = [f"{x:+.4g} {n}" for k, (n, x) in enumerate(zip(self.regressor.names, row)) if x and k != lead]
+            lines.append(" ".join([self.regressor.names[lead], *rest]))
         return "\n".join(lines)
 
 
@@ -106,7 +106,7 @@ def regressor(
     p: Parameters = None,
     bodies: Sequence[str] | None = None,
     wrt: Sequence[str] = (),
-) -> Regression:
+) -> Regressor:
     """The equations of a recorded motion as linear equations for inertial parameters, loops included.
 
     system: the mechanism; its geometry is taken as known. motion: a `Run`, or (q, v, a): arrays (N, nq), (N, nv) and
@@ -156,7 +156,7 @@ def regressor(
     K = np.linalg.svd(A)[2][:, A.shape[1] :] if A.shape[1] else np.broadcast_to(np.eye(nv), (N, nv, nv))
     values = np.concatenate([_values(system, chosen, p), p[[i for _, i in targets.p]] if targets else np.zeros(0)])
     matrix, right = (K @ Y).reshape(-1, len(names)), -(K @ rest[..., None]).ravel()
-    return Regression(matrix, right, names, values)
+    return Regressor(matrix, right, names, values)
 
 
 def _motion(system: System, motion: Any, u: Any, p: Parameters) -> tuple[np.ndarray, ...]:

@@ -95,10 +95,10 @@ def _check_distance(run: Run, met: Met) -> None:
 
 def check_controller(setup: Setup) -> None:
     """Refuse controllers whose derivatives are not known."""
-    if setup.controller is not None and (setup.hold or not isinstance(setup.controller, expression)):
+    if setup.controller is not None and (setup.period or not isinstance(setup.controller, expression)):
         raise ArgumentError(
             "the inputs of this run come from a sampled controller, or from one that is no da.expression; its "
-            "derivatives are not known. Wrap it in da.expression and leave out hold."
+            "derivatives are not known. Wrap it in da.expression and leave out period."
         )
 
 

@@ -119,7 +119,7 @@ class RunEquations:
     def slope(self, rows: tuple[int, ...] | None, chart: LocalChart | None) -> Bound:
         """The exact Jacobian, where there is one: of the natural equations, with inputs that do not depend on x."""
         s = self.setup
-        steered = s.controller is not None and s.hold == 0.0
+        steered = s.controller is not None and s.period == 0.0
         if not s.method.implicit or steered or s.formulation != "auto" or s.baumgarte is not None:
             return NOTHING
         large = is_large(self.system)

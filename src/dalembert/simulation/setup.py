@@ -81,7 +81,7 @@ class Setup(Choices):
     system: System
     p: np.ndarray  # (np,)
     controller: Any  # u(t, state) of any kind, or None
-    hold: float  # its sampling period, s; 0: asked at every stage
+    period: float  # its sampling period, s; 0: asked at every stage
     events: Mapping[str, Event]
     coordinates: Any
     options: Mapping[str, Any]  # of the formulation
@@ -170,7 +170,7 @@ def check_resolution(system: System, state: State) -> None:
 
 
 def make_setup(
-    system: System, choices: Choices, span: Span, p: Parameters, controller: Any = None, hold: Any = None,
+    system: System, choices: Choices, span: Span, p: Parameters, controller: Any = None, period: Any = None,
     events: Any = None, coordinates: Any = None, options: Any = None, *, phases: bool = False,
 ) -> Setup:  # fmt: skip
     """Check what is asked of a system; everything is looked at before anything is computed.
@@ -182,24 +182,24 @@ def make_setup(
             f"'{system.name}' has contacts, ropes, rigid stops or dry friction, which only da.simulate and da.ensemble "
             "follow. Leave them out, or use one of these."
         )
-    if hold is not None:
+    if period is not None:
         if controller is None:
-            raise ArgumentError(f"hold is {hold!r}; it is the sampling period (s) of a controller u(t, state).")
-        hold = checks.number(hold, "hold", above=0.0)
-        if hold < 1e-12 * max(abs(span.start.t), abs(span.end)):
+            raise ArgumentError(f"period is {period!r}; it is the sampling period (s) of a controller u(t, state).")
+        period = checks.number(period, "period", above=0.0)
+        if period < 1e-12 * max(abs(span.start.t), abs(span.end)):
             raise ArgumentError(
-                f"hold is {hold:g} s; needed: a period that the clock resolves, above 1e-12 of the time."
+                f"period is {period:g} s; needed: a period that the clock resolves, above 1e-12 of the time."
             )
-    elif getattr(controller, "needs_hold", False):
+    elif getattr(controller, "needs_period", False):
         raise ArgumentError(
-            f"the controller ({type(controller).__name__}) remembers its last call, and hold is None; needed: a "
-            "sampling period (s), hold=0.001 for instance."
+            f"the controller ({type(controller).__name__}) remembers its last call, and period is None; needed: a "
+            "sampling period (s), period=0.001 for instance."
         )
-    period = getattr(controller, "sampling_period", None)
-    if not checks.same_period(hold or 0.0, period):
+    own = getattr(controller, "sampling_period", None)
+    if not checks.same_period(period or 0.0, own):
         raise ArgumentError(
-            f"the controller ({type(controller).__name__}) is made for samples every {period:g} s, and hold is {hold}; "
-            f"needed: hold={period:g}."
+            f"the controller ({type(controller).__name__}) is made for samples every {own:g} s, and period is "
+            f"{period}; needed: period={own:g}."
         )
     check_steps(choices, span)
     options = _options(system, choices.formulation, options)
@@ -212,7 +212,7 @@ def make_setup(
         system=system,
         p=system.defaults if p is None else np.array(system.parameter_vector(p)),  # its own copy
         controller=controller,
-        hold=hold or 0.0,
+        period=period or 0.0,
         events=named_events(events),
         coordinates=coordinates,
         options=options,

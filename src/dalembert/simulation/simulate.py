@@ -30,7 +30,7 @@ def simulate(
     *,
     u: Any = None,
     p: Parameters = None,
-    hold: float | None = None,
+    period: float | None = None,
     events: Any = None,
     switches: Any = None,
     stops: Any = None,
@@ -55,7 +55,7 @@ def simulate(
     t: a duration (s) from the state's time, or a span (start, end).
     t_eval: increasing times (s) in the span at which states are wanted; default: every step.
     u: constant inputs (array or by name) or a controller u(t, state): a `da.expression` in CasADi, a Numba function, or
-    a Python function. With `hold` (s) it is sampled at that period and its answer held. Default: the state's inputs.
+    a Python function. With `period` (s) it is sampled at that period and its answer held. Default: the state's inputs.
     p: parameters by name, where they differ from the state's, or from the system's where it has none.
     events: functions g(t, state) whose zeros are located, `da.Event`s, or a mapping of names to them.
     switches: constraints that open or close on the way: a `da.Switch`, a list of them or a mapping of names to them.
@@ -73,8 +73,8 @@ def simulate(
     "auto" they are tolerance, floor and damping of the steps through singular positions. For trees
     "total_rates" or "total_rates_xi" integrates the diagonal equations of motion.
     on_singularity: "continue", "warn" or "stop" where the constraints become dependent.
-    record: a file to which the run is written as it goes, readable by `da.load` after a crash too. With resume=True a
-    recording that was cut off is taken up where it ends, bit for bit as if it had not been.
+    record: a file to which the run is written as it goes, which `da.read_run` reads after a crash too. With resume=True
+    a recording that was cut off is taken up where it ends, bit for bit as if it had not been.
 
     Trouble returns what was computed, with `status`, `message` and `error`; Ctrl-C too.
 
@@ -107,22 +107,22 @@ def simulate(
         from dalembert.simulation.time_stepping.request import simulate_stepped
 
         return simulate_stepped(
-            system, system.bare(state), t, t_eval, u, p, controller, hold, events, switches, stops, choices,
+            system, system.bare(state), t, t_eval, u, p, controller, period, events, switches, stops, choices,
             coordinates, options, record, shared=hashable,
         )  # fmt: skip
     if switches is not None or stops is not None or system.layout.is_hybrid:
         from dalembert.simulation.hybrid.request import simulate_hybrid
 
         return simulate_hybrid(
-            system, system.bare(state), t, t_eval, u, p, controller, hold, events, switches, stops, choices,
+            system, system.bare(state), t, t_eval, u, p, controller, period, events, switches, stops, choices,
             coordinates, options, record, resume, shared=hashable,
         )  # fmt: skip
-    span, plain = make_span(system, state, t, t_eval, u), controller is None and hold is None and events is None
+    span, plain = make_span(system, state, t, t_eval, u), controller is None and period is None and events is None
     check_steps(choices, span)
     if hashable and plain and coordinates is None and options is None:
         layout = plain_layout(system, choices, span, p)
     else:
-        layout = RunLayout(make_setup(system, choices, span, p, controller, hold, events, coordinates, options))
+        layout = RunLayout(make_setup(system, choices, span, p, controller, period, events, coordinates, options))
     if record is not None:
         from dalembert.simulation.files.saving import recorded
 

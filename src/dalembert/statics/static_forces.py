@@ -20,6 +20,7 @@ from dalembert.analysis.at_states import AtStates, StateRows, state_rows
 from dalembert.analysis.by_name import joints_and_loops, row_columns
 from dalembert.analysis.motion_columns import columns, input_units, joined, multiplier_units, position_units
 from dalembert.errors import ArgumentError, unknown
+from dalembert.hints import explained
 from dalembert.protocols import Inputs, Parameters, StateGiven, check_system
 from dalembert.statics.balance import StaticBalance, not_acting, unseen
 from dalembert.statics.limits import Bounds, least_change
@@ -36,7 +37,7 @@ class StaticForces(AtStates):
     """Inputs and joint forces for L load cases at a position at rest, or at each of S positions.
 
     `forces["lift"]` are the values of an input, (L,), of several positions (S, L); `reactions("C")` are moment and
-    force in a joint. Where the inputs cannot hold a case, `held` is False, its rows are NaN, and its entry in
+    force in a joint. Where the inputs cannot hold a case, `success` is False, its rows are NaN, and its entry in
     `messages` gives the reason. The arrays are described for one position; those of several begin with S.
     """
 
@@ -44,7 +45,7 @@ class StaticForces(AtStates):
     q: np.ndarray  # (nq,) positions
     u: np.ndarray  # (L, inputs) N or N m
     multipliers: np.ndarray  # (L, rows) the shortest where constraints are redundant
-    held: np.ndarray  # (L,) bool
+    success: np.ndarray  # (L,) bool
     messages: tuple[str, ...]  # (L,) "" where it is held; of several positions one after another
     _states: tuple[State, ...] = field(repr=False)
     _loads: tuple[Case, ...] = field(repr=False)  # per position and case: frame, wrench in the ground
@@ -56,7 +57,7 @@ class StaticForces(AtStates):
     def __repr__(self) -> str:
         without = f"; {told}" if (told := not_acting(self.system.layout)) else ""
         of = f" at {len(self)} positions" if self.q.ndim > 1 else ""
-        held = f"{int(self.held.sum())} of {self.held.size} load cases{of} held"
+        held = f"{int(self.success.sum())} of {self.success.size} load cases{of} held"
         return f"<static forces of '{self.system.name}': {held}{without}>"
 
     def __getitem__(self, name: str) -> np.ndarray:
@@ -88,18 +89,18 @@ class StaticForces(AtStates):
         """(L, 6) moment (N m) and force (N) in a joint, tree or cut, by its name; see `System.constraint_forces`."""
         system = self.system
         tree, loops = joints_and_loops(system, joint)
-        several = self.multipliers.reshape(self.held.size, self.multipliers.shape[-1])
+        several = self.multipliers.reshape(self.success.size, self.multipliers.shape[-1])
         lam, u = np.pad(several, ((0, 0), (0, len(system.rows.left_out)))), self.u.reshape(len(several), -1)
-        still, cases = np.zeros(system.nv), self.held.shape[-1]
+        still, cases = np.zeros(system.nv), self.success.shape[-1]
         out = np.full((len(several), 6), np.nan)
-        for k in np.flatnonzero(self.held):
+        for k in np.flatnonzero(self.success):
             x, p = self._states[k // cases], self._p[k // cases]
             if joint in loops:
                 out[k] = system.evaluate("loop_wrench", x, frame=joint, lam=lam[k], p=p)
             else:
                 own = system.evaluate("reactions", x, a=still, lam=lam[k], u=u[k], p=p)
                 out[k] = own[tree.index(joint)] - self._carried(joint, self._loads[k], x, p)
-        return out.reshape(*self.held.shape, 6)
+        return out.reshape(*self.success.shape, 6)
 
     def _carried(self, joint: str, loads: Case, x: State, p: Parameters) -> np.ndarray:
         """(6,) the loads beyond a joint of the tree, at the frame of its reaction and in its axes."""
@@ -116,26 +117,27 @@ class StaticForces(AtStates):
 
     def _columns(self) -> Columns:
         """One row a load case: inputs "u.lift", multipliers "lambda.C.x", whether it is held; "q.B" of many."""
-        system, cases = self.system, self.held.shape[-1]
-        rows = self.held.size
+        system, cases = self.system, self.success.shape[-1]
+        rows = self.success.size
         values, units = joined(
             columns("u", self.u.reshape(rows, -1), system.u_names, input_units(system)),
             columns("lambda", self.multipliers.reshape(rows, -1), system.row_names, multiplier_units(system)),
         )
         if self.q.ndim == 1:
-            return Columns(system.name, "case", np.arange(rows), {**values, "held": self.held}, units)
+            return Columns(system.name, "case", np.arange(rows), {**values, "success": self.success}, units)
         at, at_units = columns("q", np.repeat(self.q, cases, axis=0), system.q_names, position_units(system))
         where = {"position": np.repeat(np.arange(len(self)), cases), "case": np.tile(np.arange(cases), len(self))}
-        every = {**where, **at, **values, "held": self.held.ravel()}
+        every = {**where, **at, **values, "success": self.success.ravel()}
         return Columns(system.name, "row", np.arange(rows), every, at_units | units)
 
 
+@explained
 def static_forces(
     system: System,
     state: StateGiven | Sequence[StateGiven],
     loads: Sequence[Mapping[Any, Any]] | Mapping[Any, Any] | None = None,
     *,
-    bounds: Mapping[str, Any] | float | None = None,
+    limits: Mapping[str, Any] | float | None = None,
     u: Inputs = None,
     axes: str = "world",
     p: Parameters = None,
@@ -145,7 +147,7 @@ def static_forces(
     system: a compiled `System`. state: a position, which is at rest; or several: a list of them, a sweep, a run, or
     what `assemble_many` returns. loads: one load case, or a list of them; each {frame:
     force (3 numbers, N) or wrench (moment; force) (6 numbers)} at the frame's origin, in the ground's axes ("world") or
-    the frame's own (axes="body"). None: the weight alone. bounds: {input: bound or (lower, upper)}, None for no bound
+    the frame's own (axes="body"). None: the weight alone. limits: {input: bound or (lower, upper)}, None for no bound
     on a side, such as (0, None) for a tendon that only pulls; one number bounds all. u: what inputs are near, default
     zero. p: parameters.
 
@@ -160,10 +162,10 @@ def static_forces(
     check_system(system)
     if not system.u_names:
         raise ArgumentError(f"'{system.name}' has no inputs to hold it; add motors (mechanism.add_motor).")
-    limits = Bounds.of(system.u_names, bounds, "input").within(system.layout.mechanism.forces)
+    bounds = Bounds.of(system.u_names, limits, "input").within(system.layout.mechanism.forces)
     checks.choice(axes, ("world", "body"), "axes")
     given, many = _positions(state)
-    found = [_at(system, one, _listed(loads), limits, u, axes, p) for one in given]
+    found = [_at(system, one, _listed(loads), bounds, u, axes, p) for one in given]
     values, rows = (np.array([one[k] for one in found]) for k in (0, 1))
     messages = tuple(why for one in found for why in one[2])
     held = np.array([not why for why in messages], dtype=bool).reshape(values.shape[:2])

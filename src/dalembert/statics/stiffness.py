@@ -10,6 +10,7 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.errors import ArgumentError, unknown
+from dalembert.hints import explained
 from dalembert.protocols import Inputs, Parameters, StateGiven, check_system
 from dalembert.rank import rank_policy
 from dalembert.statics.balance import StaticBalance
@@ -51,22 +52,23 @@ class Stiffness:
         return f"<stiffness of a frame of '{self.system.name}': {self.rigid.shape[1]} of 6 directions are rigid>"
 
 
+@explained
 def stiffness(
     system: System,
     state: StateGiven,
     frame: Any,
     *,
     springs: Mapping[str, float] | None = None,
-    locked: Iterable[str] = (),
+    held: Iterable[str] = (),
     axes: str = "world",
     u: Inputs = None,
     p: Parameters = None,
 ) -> Stiffness:
     """Cartesian stiffness and compliance of a frame of a mechanism at rest, loops, loads and preloads included.
 
-    system: a compiled `System`. state: where it rests, held by what is sprung and locked. frame: a frame
+    system: a compiled `System`. state: where it rests, held by what is sprung and held. frame: a frame
     (`body.at(...)`), a body, or the name of either. springs: stiffness (N m/rad or N/m) of coordinates by name, as that
-    of a servo, beside the springs of the model; they hold what they must in this position. locked: coordinates that do
+    of a servo, beside the springs of the model; they hold what they must in this position. held: coordinates that do
     not move, by name. axes: the ground's ("world") or the frame's own ("body"). u: inputs, p: parameters.
 
     Raises ArgumentError where the state is not at rest, and where a motion is held by nothing.
@@ -85,9 +87,9 @@ def stiffness(
     axes = checks.choice(axes, ("world", "body"), "axes")
     given = {} if springs is None else checks.mapping(springs, "springs")
     k = {_place(system, n, "springs"): checks.number(c, f"springs['{n}']", least=0.0) for n, c in given.items()}
-    if isinstance(locked, str) or not isinstance(locked, (list, tuple, set, frozenset)):
-        raise ArgumentError(f"locked is {checks.shown(locked)}; needed: a list of coordinates.")
-    fixed = [_place(system, n, "locked") for n in locked]
+    if isinstance(held, str) or not isinstance(held, (list, tuple, set, frozenset)):
+        raise ArgumentError(f"held is {checks.shown(held)}; needed: a list of coordinates.")
+    fixed = [_place(system, n, "held") for n in held]
     inputs = system.input_vector(u)
     whole, at = StaticBalance(system, x, inputs, p, sorted({*fixed, *k})), StaticBalance(system, x, inputs, p, fixed)
     K = at.tangent(whole.forces[: len(whole.A)])  # what servos bear acts along coordinates and changes no stiffness
@@ -103,7 +105,7 @@ def stiffness(
             name = system.v_names[int(np.argmax(np.abs(motion / at.reach)))]
             raise ArgumentError(
                 f"'{system.name}' is not held: it moves along '{name}' without a force. Give that coordinate a spring, "
-                "springs={name: N m/rad}, or lock it."
+                "springs={name: N m/rad}, or hold it."
             )
     yields = Z @ np.linalg.solve(reduced, Z.T) if Z.shape[1] else np.zeros((system.nv, system.nv))
     J = system.jacobian(x, frame, axes=axes, p=p)

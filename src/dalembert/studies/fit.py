@@ -9,6 +9,7 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.errors import ArgumentError, AssemblyError
+from dalembert.hints import explained
 from dalembert.protocols import Inputs, StateGiven, check_system
 from dalembert.sensitivity.residuals import Residuals
 from dalembert.sensitivity.result import Sensitivities
@@ -22,11 +23,12 @@ from dalembert.system.state import State
 from dalembert.system.system import System
 
 
+@explained
 def fit(
     system: System,
     data: Any,
     parameters: Sequence[str] | Mapping[str, float],
-    start: StateGiven,
+    state: StateGiven,
     *,
     v: Mapping[str, float] | None = None,
     t: float = 0.0,
@@ -48,7 +50,7 @@ def fit(
     parameters: names, or {name: value to begin with}; by default the system's own. "held:A" and "held:rate:A" are the
     start itself, if that is not known either.
 
-    start: where the motion starts: coordinates by name, with velocities v and at time t, from which each trial is
+    state: where the motion starts: coordinates by name, with velocities v and at time t, from which each trial is
     assembled (with this guess), or a `State`, where no loop depends on the parameters. u: inputs, as in `da.simulate`.
 
     sigma: standard deviations of the measurements, one or by quantity. Without it all quantities count by their own
@@ -77,13 +79,13 @@ def fit(
     check_system(system)
     measured = Measured.read(data)
     v = {name: checks.number(x, f"v of '{name}'") for name, x in checks.mapping({} if v is None else v, "v").items()}
-    names, first = _parameters(system, parameters, start, v)
-    by_name = isinstance(start, Mapping)
-    begin = checks.number(t, "t") if by_name else system.as_state(start).t
+    names, first = _parameters(system, parameters, state, v)
+    by_name = isinstance(state, Mapping)
+    begin = checks.number(t, "t") if by_name else system.as_state(state).t
     if measured.t[0] < begin:
         raise ArgumentError(f"the first measurement is at {measured.t[0]:g} s, before the start at t = {begin:g} s.")
     model = FitModel(
-        system, measured, names, start, dict(v or {}), float(begin), guess, u, checks.number(rtol, "rtol", above=0.0)
+        system, measured, names, state, dict(v or {}), float(begin), guess, u, checks.number(rtol, "rtol", above=0.0)
     )
     known = np.isfinite(measured.values)
     if known.sum() < len(names):
@@ -182,7 +184,7 @@ def _parameters(system: System, given: Any, start: Any, v: Any) -> tuple[tuple[s
     for name in names:
         kind, _, of = name.rpartition(":")
         if kind.startswith("held") and of not in starts:
-            raise ArgumentError(f"'{name}' needs a start by name; found no '{of}' in start={checks.shown(start)}.")
+            raise ArgumentError(f"'{name}' needs a start by name; found no '{of}' in state={checks.shown(start)}.")
         if kind:
             own[name] = float((v or {}).get(of, 0.0) if kind == "held:rate" else starts[of])
     return names, np.array([own[n] for n in names])

@@ -9,6 +9,7 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.errors import ArgumentError, AssemblyError, unknown
+from dalembert.hints import explained
 from dalembert.protocols import StateGiven, check_system
 from dalembert.sensitivity.quantities import quantities
 from dalembert.sensitivity.residuals import Residuals
@@ -19,6 +20,7 @@ from dalembert.system.state import State
 from dalembert.system.system import System
 
 
+@explained
 def optimize(
     system: System,
     parameters: Mapping[str, tuple[float, float]] | Sequence[str],
@@ -27,7 +29,7 @@ def optimize(
     *,
     limits: Mapping[str, tuple[Any, float | None, float | None]] | None = None,
     guess: StateGiven | None = None,
-    starts: int = 0,
+    attempts: int = 0,
     seed: int = 0,
     max_evaluations: int = 300,
 ) -> Design:
@@ -44,7 +46,7 @@ def optimize(
     function of the state, such as the sine of a transmission angle.
 
     system: the mechanism, whose own parameters the search begins with. guess: positions on the branch that is meant.
-    max_evaluations: of each search, at most. starts: as many further searches from random parameters between the
+    max_evaluations: of each search, at most. attempts: as many further searches from random parameters between the
     bounds, with this seed; the best is returned.
 
     >>> import numpy as np
@@ -79,10 +81,10 @@ def optimize(
     kept = None if not bounded else Residuals(lambda p: model(p, {n: q for n, q, _, _ in bounded}), names)
     most = checks.whole(max_evaluations, "max_evaluations", least=1)
     rng, trials = np.random.default_rng(checks.whole(seed, "seed", least=0)), [first]
-    if checks.whole(starts, "starts", least=0):
+    if checks.whole(attempts, "attempts", least=0):
         if not np.isfinite([low, high]).all():
-            raise ArgumentError("starts draws parameters between their bounds; needed: {name: (least, greatest)}.")
-        trials += [low + (high - low) * rng.uniform(size=len(names)) for _ in range(starts)]
+            raise ArgumentError("attempts draws parameters between their bounds; needed: {name: (least, greatest)}.")
+        trials += [low + (high - low) * rng.uniform(size=len(names)) for _ in range(attempts)]
     best: tuple[float, np.ndarray, bool] | None = None
     for x in trials:
         if miss.at(x) is None:
@@ -97,7 +99,7 @@ def optimize(
         raise AssemblyError(
             f"'{system.name}' cannot be led through all positions with the parameters to begin with "
             f"({', '.join(f'{n} = {x:.4g}' for n, x in zip(names, first))}): {model.why} Give others, another guess, "
-            "or starts=."
+            "or attempts=."
         )
     return _design(system, model, miss, kept, bounded, names, (low, high), path, values, best, first)
 

@@ -62,7 +62,7 @@ class Study(Tabular):
         """Mean of a result; name: of the result."""
         return float(self._known(name).mean())
 
-    def deviation(self, name: str) -> float:
+    def standard_deviation(self, name: str) -> float:
         """Standard deviation of a result, by n − 1; name: of the result."""
         return float(self._known(name, least=2).std(ddof=1))
 
@@ -151,7 +151,7 @@ class Study(Tabular):
         rows = [["", "mean", "deviation", *(f"{100 * q:g} %" for q in LEVELS), "least", "greatest"]]
         for r in self.results:
             x = self._known(r)
-            spread = self.deviation(r) if len(x) > 1 else 0.0
+            spread = self.standard_deviation(r) if len(x) > 1 else 0.0
             numbers = (x.mean(), spread, *self.quantiles(r), x.min(), x.max())
             rows.append([r, *(f"{y:.6g}" for y in numbers)])
         return rows

@@ -91,7 +91,7 @@ def studio(
     run: Run | None = None,
     *,
     state: StateGiven | None = None,
-    time: float = 5.0,
+    duration: float = 5.0,
     u: Any = None,
     p: Parameters = None,
     outputs: Sequence[tuple[str, Callable[[UserState], Any]]] = (),
@@ -107,7 +107,7 @@ def studio(
 
     system: a compiled `System`; without one it begins with an empty stage, on which a linkage is sketched. run: a run
     of it to show. state: where to begin, a `State`, positions by name or an array; default the start of the run, the
-    state named "start", or assembled. time: s that are simulated. u: constant inputs, p: parameters, by
+    state named "start", or assembled. duration: s that are simulated. u: constant inputs, p: parameters, by
     name. outputs: (name, function of the state) that Bode plots offer beside coordinates,
     frames, multipliers and energies, as in `da.linearize`. port: to listen on, 0 for a free one. open: whether to show
     the page in the browser.
@@ -119,7 +119,7 @@ def studio(
     (True, <studio of 'four-bar' at http://127.0.0.1:...>)
     """
     checks.whole(port, "port", least=0, most=65535)
-    seconds = checks.number(time, "time", above=0.0)
+    seconds = checks.number(duration, "duration", above=0.0)
     if system is None:
         if any(x is not None for x in (run, state, u, p)) or len(outputs):
             raise ArgumentError("run, state, u, p or outputs belong to a system, and none was given; needed: system.")

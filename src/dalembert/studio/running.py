@@ -131,7 +131,7 @@ class Runs:
             job.progress = lambda: (run.t - begun) / self.time
 
         nothing: dict[str, Any] = dict.fromkeys(
-            ("t_eval", "controller", "hold", "events", "switches", "stops", "coordinates", "options")
+            ("t_eval", "controller", "period", "events", "switches", "stops", "coordinates", "options")
         )
         return simulate_hybrid(
             bench.system, start, self.time, u=bench.inputs, p=bench.given_p, choices=choices, begun=watched,

@@ -250,7 +250,7 @@ class ConstraintQuestions(TreeQuestions):
 
         >>> import dalembert as da
         >>> m = da.Mechanism("triangle", gravity=(0, -9.81, 0))
-        >>> a, b = (m.add_body(n, mass=1.0, com=(0.5, 0, 0), inertia=da.rod(1.0, 1.0)) for n in "ab")
+        >>> a, b = (m.add_body(n, mass=1.0, com=(0.5, 0, 0), inertia=da.rod_inertia(1.0, 1.0)) for n in "ab")
         >>> m.add_joint("A", da.Revolute("z"), m.ground, a)
         >>> m.add_joint("B", da.Revolute("z"), m.ground.at(1, 0, 0), b)
         >>> m.close_loop("C", da.Revolute("z"), a.at(1, 0, 0), b.at(1, 0, 0))
@@ -263,7 +263,7 @@ class ConstraintQuestions(TreeQuestions):
 
     def sweep(
         self,
-        path: Mapping[str, Any] | None = None,
+        along: Mapping[str, Any] | None = None,
         state: StateGiven | None = None,
         *,
         frames: Mapping[Any, Any] | None = None,
@@ -282,7 +282,7 @@ class ConstraintQuestions(TreeQuestions):
         Dead points (what is led turns back) and branch points on the way are found and named in `points`. What cannot
         be reached is told in `message`, with all that was reached before.
 
-        path: {name: K values} of coordinates of the tree, parameters, or "t" (s); several go together, along straight
+        along: {name: K values} of coordinates of the tree, parameters, or "t" (s); several go together, along straight
         lines. state: one on the branch that is meant, from which the first values are reached along it; positions by
         name are a guess; default assembled. frames: {frame: K goals} as in `assemble`, such as (K, 3) points or
         (K, 4, 4) poses. held: coordinates that stay, by name. speed, acceleration: those of what is led, by name or one
@@ -303,7 +303,7 @@ class ConstraintQuestions(TreeQuestions):
         from dalembert.analysis.sweeping import sweep
 
         return sweep(
-            _whole(self), path, state, frames=frames, held=held, speed=speed, acceleration=acceleration, u=u, p=p,
+            _whole(self), along, state, frames=frames, held=held, speed=speed, acceleration=acceleration, u=u, p=p,
             progress=progress, limits=limits, through=through,
         )  # fmt: skip
 

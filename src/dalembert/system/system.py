@@ -138,12 +138,13 @@ class System(ConstraintQuestions):
         rest = tuple(c for name, c in known.items() if name not in constraints)
         return redescribed(self, replace(self.description, constraints=rest), type(self))
 
-    def holding(self, *constraints: str) -> System:
+    def with_constraints(self, *constraints: str) -> System:
         """A system in which some constraints (names) that had been removed hold again.
 
         >>> from dalembert import zoo
         >>> system = zoo.four_bar().compile()
-        >>> len(system.without("C").rows.of), len(system.without("C").holding("C").rows.of) == len(system.rows.of)
+        >>> opened = system.without("C")
+        >>> len(opened.rows.of), len(opened.with_constraints("C").rows.of) == len(system.rows.of)
         (0, True)
         """
         known = self.layout.mechanism.constraints

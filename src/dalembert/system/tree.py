@@ -44,13 +44,13 @@ class TreeQuestions(Evaluating):
         return self._frame_value(frame, "jacobian_rate", axes, state, p=p)
 
     def jacobian_derivatives(
-        self, state: StateGiven, frame: Any, a: Any = None, *, p: Parameters = None
+        self, state: StateGiven, frame: Any, vdot: Any = None, *, p: Parameters = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """∂J/∂q (6, nv, nv), J̇ (6, nv) and J̈ (6, nv) of `jacobian` in the frame's own axes, with accelerations a.
+        """∂J/∂q (6, nv, nv), J̇ (6, nv) and J̈ (6, nv) of `jacobian` in the frame's own axes, with accelerations vdot.
 
         [:, c, k] of the first is the derivative of column c along velocity k (δ at q ⊕ δ).
         """
-        given = np.zeros(self.nv) if a is None else self.velocity_vector(a, "a")
+        given = np.zeros(self.nv) if vdot is None else self.velocity_vector(vdot, "vdot")
         if self.nv <= LONG:
             by_q, rate, second = self._frame_value(frame, "jacobian_derivatives", "body", state, a=given, p=p)
             return by_q.reshape(6, self.nv, self.nv), rate, second
@@ -83,10 +83,13 @@ class TreeQuestions(Evaluating):
         return frame_derivatives(g, J, np.moveaxis(J_dq, 0, -1), offset, tuple(self.v_names))
 
     def frame_acceleration(
-        self, state: StateGiven, frame: Any, a: Any, *, axes: str = "body", p: Parameters = None
+        self, state: StateGiven, frame: Any, vdot: Any, *, axes: str = "body", p: Parameters = None
     ) -> np.ndarray:
-        """d/dt of the twist, J v̇ + J̇ v, (6,): in world axes, angular acceleration and acceleration of the point."""
-        return self._frame_value(frame, "frame_acceleration", axes, state, a=self.velocity_vector(a, "a"), p=p)
+        """d/dt of the twist, J v̇ + J̇ v, (6,): in world axes, angular acceleration and acceleration of the point.
+
+        vdot: accelerations v̇, (nv,) or by name.
+        """
+        return self._frame_value(frame, "frame_acceleration", axes, state, a=self.velocity_vector(vdot, "vdot"), p=p)
 
     # --- dynamics -----------------------------------------------------------------------------------------------
 
@@ -126,27 +129,28 @@ class TreeQuestions(Evaluating):
     def inverse_dynamics(
         self,
         state: StateGiven,
-        a: Any,
+        vdot: Any,
         *,
         u: Inputs = None,
         p: Parameters = None,
         wrenches: Mapping[Any, Any] | None = None,
     ) -> np.ndarray:
-        """τ = M a + h − Q − Σ Jᵀ W, (nv,): the forces that, beside the described ones, give the acceleration a.
+        """τ = M v̇ + h − Q − Σ Jᵀ W, (nv,): the forces that, beside the described ones, give the acceleration v̇.
 
-        wrenches: {frame: (moment; force)} at the frame's origin in its own axes.
+        vdot: accelerations, (nv,) or by name. wrenches: {frame: (moment; force)} at the frame's origin in its own axes.
         """
-        tau = self.evaluate("inverse_dynamics", state, a=self.velocity_vector(a, "a"), u=u, p=p)
+        tau = self.evaluate("inverse_dynamics", state, a=self.velocity_vector(vdot, "vdot"), u=u, p=p)
         return tau - self._carried(state, wrenches, p)
 
     def inverse_dynamics_derivatives(
-        self, state: StateGiven, a: Any, *, u: Inputs = None, p: Parameters = None
+        self, state: StateGiven, vdot: Any, *, u: Inputs = None, p: Parameters = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """∂τ/∂q (as δ at q ⊕ δ), ∂τ/∂v and ∂τ/∂a = M of `inverse_dynamics`, (nv, nv) each.
+        """∂τ/∂q (as δ at q ⊕ δ), ∂τ/∂v and ∂τ/∂v̇ = M of `inverse_dynamics`, (nv, nv) each.
 
-        Closed forms, compiled; beyond 40 velocities columns by recursion and pairs by matrix products.
+        vdot: accelerations, (nv,) or by name. Closed forms, compiled; beyond 40 velocities columns by recursion and
+        pairs by matrix products.
         """
-        given = self.velocity_vector(a, "a")
+        given = self.velocity_vector(vdot, "vdot")
         if self.nv <= LONG:
             return self.evaluate("inverse_dynamics_derivatives", state, a=given, u=u, p=p)
         x, u, p = self.resolve(state, u, p)

@@ -1,7 +1,7 @@
 """Mechanisms in PyTorch: steps, rollouts, dynamics and kinematics with gradients and vmap, in machine code.
 
     model = dalembert.torch.Model(system)
-    q, v = model.rollout(q, v, u, p, dt=1e-3)
+    q, v = model.rollout(q, v, u, p, step=1e-3)
 
 Needs the extra `torch`, and tensors of torch.float64 on the CPU.
 """

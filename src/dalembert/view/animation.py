@@ -43,7 +43,7 @@ def animate(
 
     The HTML file needs no other file and no network. A GIF has fewer pictures and no time bar; it needs Matplotlib.
 
-    run: what da.simulate or da.load returns, a sweep of kinematics, or a mode of a linear model (`model.modes[0]`),
+    run: what da.simulate or da.read_run returns, a sweep of kinematics, or a mode of a linear model (`model.modes[0]`),
     which swings three times. A sweep without times is shown at 25 positions a second. traces: frames (or names of
     frames or bodies) whose paths are drawn. speed: seconds of the run for one of watching; by default 1, or what shows
     a run shorter than 1 s or longer than two minutes in good time. forces: True, or names of joints, for arrows of what

@@ -21,7 +21,7 @@ def system_of(run: RunLike | Sweep, *, sweeps: bool = False) -> System:
         if not len(run):
             raise ArgumentError(f"the sweep has no positions to show: {run.message}")
     elif not isinstance(system, System) or not hasattr(run, "passages"):
-        raise ArgumentError(f"run is {checks.shown(run)}; needed: what da.simulate or da.load returns.")
+        raise ArgumentError(f"run is {checks.shown(run)}; needed: what da.simulate or da.read_run returns.")
     return cast(System, system)
 
 

@@ -37,12 +37,12 @@ def export_gltf(
     run: RunLike | Sweep,
     path: str | os.PathLike[str],
     *,
-    rate: float = 30.0,
+    fps: float = 30.0,
     meshes: str | os.PathLike[str] | None = None,
 ) -> Path:
     """Write the motion of a run to a binary glTF file with animation, and return its path.
 
-    run: what da.simulate or da.load returns, or a sweep of kinematics. path: ends in .glb. rate: pictures for each
+    run: what da.simulate or da.read_run returns, or a sweep of kinematics. path: ends in .glb. fps: pictures for each
     second of the run, at most 6000 in all; between them viewers go in straight lines and turn evenly. Lengths are
     metres. meshes: the folder of the model's mesh files, as in `scene`.
 
@@ -57,7 +57,7 @@ def export_gltf(
     checks.path(path, "path")
     if not os.fspath(path).lower().endswith(".glb"):
         raise ArgumentError(f"path is {checks.shown(os.fspath(path))}; needed: a name that ends in .glb.")
-    rate = checks.number(rate, "rate", least=1e-9, most=1e9)
+    rate = checks.number(fps, "fps", least=1e-9, most=1e9)
     t = clock(run)
     count = 1 + int(min(MOST, np.ceil(rate * float(t[-1] - t[0]))))
     times = np.linspace(t[0], t[-1], count)

@@ -25,7 +25,7 @@ def snapshot(
     path: str | os.PathLike[str] | None = None,
     *,
     p: Parameters = None,
-    axes: Any = None,
+    ax: Any = None,
     names: bool = True,
     meshes: str | os.PathLike[str] | None = None,
 ) -> Any:
@@ -33,7 +33,7 @@ def snapshot(
 
     state: a `State`, positions by name, or an array q. p: parameters, where they differ from the declared ones. Planar
     mechanisms are shown in their plane, with gravity downwards, others from a corner, on a floor with their shadow.
-    Bodies have colours, pins are grey, those that close loops red. names=False leaves out the legend. axes:
+    Bodies have colours, pins are grey, those that close loops red. names=False leaves out the legend. ax:
     Matplotlib's axes to draw into. meshes: the folder of the model's mesh files, as in `scene`.
 
     >>> from dalembert import zoo
@@ -47,7 +47,7 @@ def snapshot(
     if path is not None:
         checks.path(path, "path")
     x, _, p = system.resolve(state, None, p)
-    figure, axes = _canvas(axes)
+    figure, axes = _canvas(ax)
     draw_states(axes, system, [x.q], p=p, names=names, meshes=meshes)
     axes.set_title(system.name)
     if path is not None:
@@ -59,7 +59,7 @@ def snapshot(
 def _canvas(axes: Any) -> tuple[Any, Any]:
     if axes is not None:
         if not hasattr(axes, "figure") or not hasattr(axes, "plot"):
-            raise ArgumentError(f"axes is {checks.shown(axes)}; needed: axes of Matplotlib.")
+            raise ArgumentError(f"ax is {checks.shown(axes)}; needed: axes of Matplotlib.")
         return axes.figure, axes
     return extra("matplotlib.pyplot", "view", "drawing").subplots(figsize=(6, 5), layout="constrained")
 

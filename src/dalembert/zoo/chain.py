@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dalembert.mechanism.inertia import cylinder
+from dalembert.mechanism.inertia import cylinder_inertia
 from dalembert.mechanism.joints import Revolute
 from dalembert.mechanism.mechanism import Mechanism
 from dalembert.zoo.door import checked
@@ -39,7 +39,7 @@ def chain(
         if bobs:
             link = m.add_body(f"link {k + 1}", mass=mass, com=(0, 0, -length))
         else:
-            solid = cylinder(mass, 0.05 * length, length)
+            solid = cylinder_inertia(mass, 0.05 * length, length)
             link = m.add_body(f"link {k + 1}", mass=mass, com=(0, 0, -length / 2), inertia=solid)
         m.add_joint(f"J{k + 1}", Revolute(axes[k % len(axes)]), before, link)
         before = link.at(0, 0, -length)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dalembert.errors import ArgumentError
-from dalembert.mechanism.inertia import cylinder
+from dalembert.mechanism.inertia import cylinder_inertia
 from dalembert.mechanism.joints import Free, Revolute
 from dalembert.mechanism.mechanism import Mechanism
 from dalembert.spatial import rotation
@@ -47,12 +47,14 @@ def delta(
     """
     m = Mechanism("delta", gravity=(0, 0, -gravity))
     half = masses[1] / 2
-    plate = m.add_body("platform", mass=masses[2] + 3 * half, inertia=cylinder(masses[2] + 3 * half, platform, 0.02))
+    plate = m.add_body(
+        "platform", mass=masses[2] + 3 * half, inertia=cylinder_inertia(masses[2] + 3 * half, platform, 0.02)
+    )
     m.add_joint("platform", Free(), m.ground, plate)
     inside, corner = base / (2 * np.sqrt(3)), platform / np.sqrt(3)
     for k, leg in enumerate(_LEGS, start=1):
         out = np.array([np.cos(leg), np.sin(leg), 0.0])
-        bar = cylinder(masses[0], 0.02, arm, axis="x")
+        bar = cylinder_inertia(masses[0], 0.02, arm, axis="x")
         mass, com = masses[0] + half, arm * (masses[0] / 2 + half) / (masses[0] + half)
         mid, end = masses[0] * (arm / 2 - com) ** 2, half * (arm - com) ** 2
         link = m.add_body(f"arm {k}", mass=mass, com=(com, 0, 0), inertia=bar + np.diag([0, mid + end, mid + end]))

@@ -6,7 +6,7 @@ from functools import partial
 
 import casadi as ca
 
-from dalembert.mechanism.inertia import rod
+from dalembert.mechanism.inertia import rod_inertia
 from dalembert.mechanism.joints import Revolute
 from dalembert.mechanism.mechanism import Mechanism
 from dalembert.mechanism.traced import UserState
@@ -47,7 +47,9 @@ def furuta(
     J = arm_mass * arm_length**2 / 3 if arm_inertia is None else arm_inertia
     arm = m.add_body("arm", mass=arm_mass, inertia=(0, J, J))
     com = (0, 0, pendulum_length / 2)
-    pendulum = m.add_body("pendulum", mass=pendulum_mass, com=com, inertia=rod(pendulum_mass, pendulum_length, "z"))
+    pendulum = m.add_body(
+        "pendulum", mass=pendulum_mass, com=com, inertia=rod_inertia(pendulum_mass, pendulum_length, "z")
+    )
     m.add_joint("theta", Revolute("z"), m.ground, arm)
     m.add_joint("alpha", Revolute("x"), arm.at(arm_length), pendulum)
     k = torque_constant

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from dalembert.errors import ArgumentError
 from dalembert.mechanism.body import Frame
-from dalembert.mechanism.inertia import cylinder, sphere
+from dalembert.mechanism.inertia import cylinder_inertia, sphere_inertia
 from dalembert.mechanism.joints import Free, Revolute, Spherical, Universal
 from dalembert.mechanism.mechanism import Mechanism
 from dalembert.zoo.door import checked
@@ -105,7 +105,7 @@ def hand(
         segments = []
         for part, length in zip(("proximal", "middle", "distal"), lengths):
             mass = density * np.pi * radius**2 * length
-            solid = cylinder(mass, radius, length, "x")
+            solid = cylinder_inertia(mass, radius, length, "x")
             segments.append(m.add_body(f"{digit} {part}", mass=mass, com=(length / 2, 0, 0), inertia=solid))
             segments[-1].add_shape("capsule", (radius, length), at=(length / 2, 0, 0), rotation=_ALONG_X)
         a, b, c = segments
@@ -148,7 +148,7 @@ def _hold(
 ) -> None:
     """The ball, and what holds it."""
     posed, ball = m.compile(backend="casadi"), np.array(BALL)
-    thing = m.add_body("object", mass=mass, inertia=sphere(mass, size))
+    thing = m.add_body("object", mass=mass, inertia=sphere_inertia(mass, size))
     thing.add_shape("sphere", size)
     m.add_joint("object", Free(), m.ground.at(*BALL), thing)
     for digit, tip in tips.items():

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.mechanism.inertia import rod, sphere
+from dalembert.mechanism.inertia import rod_inertia, sphere_inertia
 from dalembert.mechanism.joints import Planar, Revolute
 from dalembert.mechanism.mechanism import Mechanism
 from dalembert.zoo.door import checked
@@ -44,10 +44,10 @@ def planar_human(
     m = Mechanism("planar human", gravity=(0, 0, -gravity))
     size = {name: (part * mass, length * height) for name, (part, length) in SEGMENTS.items()}
     weight, trunk = size["torso"]
-    torso = m.add_body("torso", mass=weight, com=(0, 0, trunk / 2), inertia=rod(weight, trunk, "z"))
+    torso = m.add_body("torso", mass=weight, com=(0, 0, trunk / 2), inertia=rod_inertia(weight, trunk, "z"))
     m.add_joint("torso", Planar("-y"), m.ground, torso)
     weight, length = size["head"]
-    head = m.add_body("head", mass=weight, com=(0, 0, length), inertia=sphere(weight, length / 2))
+    head = m.add_body("head", mass=weight, com=(0, 0, length), inertia=sphere_inertia(weight, length / 2))
     m.add_joint("neck", Revolute("-y"), torso.at(0, 0, trunk), head, damping=damping)
     m.add_motor("neck motor", "neck")
     for name, side in SIDES.items():
@@ -59,7 +59,7 @@ def planar_human(
             for part, joint in zip((first, second), joints):
                 weight, length = size[part]
                 limb = m.add_body(
-                    f"{name} {part}", mass=weight, com=(0, 0, -length / 2), inertia=rod(weight, length, "z")
+                    f"{name} {part}", mass=weight, com=(0, 0, -length / 2), inertia=rod_inertia(weight, length, "z")
                 )
                 m.add_joint(f"{name} {joint}", Revolute("-y"), before, limb, damping=damping)
                 m.add_motor(f"{name} {joint} motor", f"{name} {joint}")

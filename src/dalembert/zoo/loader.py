@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from dalembert import checks
 from dalembert.errors import ArgumentError
 from dalembert.mechanism.body import Body, Frame
-from dalembert.mechanism.inertia import cylinder
+from dalembert.mechanism.inertia import cylinder_inertia
 from dalembert.mechanism.joints import Prismatic, Revolute
 from dalembert.mechanism.mechanism import Mechanism
 from dalembert.zoo.door import checked
@@ -123,7 +123,7 @@ def _cylinder(m: Mechanism, name: str, pins: Mapping[str, Any], masses: Sequence
     turned = np.array([[n[0], 0, -n[1]], [0, 1, 0], [n[1], 0, n[0]]])  # columns: along, y, across
     halves = []
     for half, mass, middle in zip(("tube", "rod"), masses, (part / 2, -part / 2)):
-        solid = cylinder(mass, 0.05, part, "x")
+        solid = cylinder_inertia(mass, 0.05, part, "x")
         com = (middle * n[0], 0, middle * n[1])
         halves.append(m.add_body(f"{name} {half}", mass=mass, com=com, inertia=solid, inertia_axes=turned))
     tube, rod = halves

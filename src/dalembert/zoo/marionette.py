@@ -7,7 +7,7 @@ from typing import Any
 import casadi as ca
 
 from dalembert.mechanism.body import Frame
-from dalembert.mechanism.inertia import box, rod
+from dalembert.mechanism.inertia import box_inertia, rod_inertia
 from dalembert.mechanism.joints import Planar, Prismatic, Revolute
 from dalembert.mechanism.mechanism import Mechanism
 from dalembert.zoo.door import checked
@@ -35,14 +35,14 @@ def marionette(*, height: float = 1.0, damping: float = 0.01, gravity: float = 9
     <system 'marionette': nq = 8, nv = 8, 3 inputs, 0 parameters>
     """
     m = Mechanism("marionette", gravity=(0, 0, -gravity))
-    bar = m.add_body("bar", mass=0.2, inertia=rod(0.2, 1.5, "x"))
-    torso = m.add_body("torso", mass=1.2, com=(0, 0, -0.3), inertia=box(1.2, (0.3, 0.1, 0.6)))
+    bar = m.add_body("bar", mass=0.2, inertia=rod_inertia(0.2, 1.5, "x"))
+    torso = m.add_body("torso", mass=1.2, com=(0, 0, -0.3), inertia=box_inertia(1.2, (0.3, 0.1, 0.6)))
     bar.add_shape("box", (1.5, 0.05, 0.05))
     torso.add_shape("box", (2 * SHOULDER, 0.1, 0.6), at=(0, 0, -0.3))
     m.add_kinematic_input("hand", m.add_joint("bar", Prismatic("x"), m.ground, bar))
     m.add_joint("torso", Planar("-y"), m.ground.at(0, 0, -height), torso, damping=(0, 0, 2 * damping))
     for name, side in SIDES.items():
-        arm = m.add_body(f"{name} arm", mass=0.25, com=(0.5 * ARM * side, 0, 0), inertia=rod(0.25, ARM, "x"))
+        arm = m.add_body(f"{name} arm", mass=0.25, com=(0.5 * ARM * side, 0, 0), inertia=rod_inertia(0.25, ARM, "x"))
         winch = m.add_body(f"{name} winch", mass=0.02)
         winch.add_shape("sphere", 1e-5, at=(-height, 0, 0))  # it stands for a length: nothing to see, inside the bar
         m.add_joint(f"{name} arm", Revolute("-y"), torso.at(SHOULDER * side, 0, 0), arm, damping=damping)

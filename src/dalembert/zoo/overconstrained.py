@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dalembert.mechanism.body import Body
-from dalembert.mechanism.inertia import cylinder
+from dalembert.mechanism.inertia import cylinder_inertia
 from dalembert.mechanism.joints import Revolute
 from dalembert.mechanism.mechanism import Mechanism
 from dalembert.spatial import rotation
@@ -33,7 +33,7 @@ def _loop(name: str, lengths: Sequence[float], twists: Sequence[float], density:
 
 def _strut(m: Mechanism, name: str, mass: float, length: float, axis: str) -> Body:
     com = [length / 2 if letter == axis else 0.0 for letter in "xyz"]
-    return m.add_body(name, mass=mass, com=com, inertia=cylinder(mass, 0.02, length, axis))
+    return m.add_body(name, mass=mass, com=com, inertia=cylinder_inertia(mass, 0.02, length, axis))
 
 
 @checked

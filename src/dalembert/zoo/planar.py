@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from dalembert.errors import ArgumentError
 from dalembert.mechanism.body import Body
-from dalembert.mechanism.inertia import rod
+from dalembert.mechanism.inertia import rod_inertia
 from dalembert.mechanism.mechanism import Mechanism
 
 #: positions and velocities by name, for `system.state(q, v)`
@@ -18,7 +18,7 @@ Start = tuple[dict[str, Any], dict[str, Any]]
 
 def bar(m: Mechanism, name: str, mass: float, length: float) -> Body:
     """A uniform slender bar along x from the origin of its frame."""
-    return m.add_body(name, mass=mass, com=(length / 2, 0, 0), inertia=rod(mass, length))
+    return m.add_body(name, mass=mass, com=(length / 2, 0, 0), inertia=rod_inertia(mass, length))
 
 
 def unit(angle: float) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dalembert.mechanism.inertia import disc
+from dalembert.mechanism.inertia import disc_inertia
 from dalembert.mechanism.joints import Revolute
 from dalembert.mechanism.mechanism import Mechanism
 from dalembert.zoo.door import checked
@@ -38,7 +38,7 @@ def planar_3rrr(
     (array([ 0.02, -0.03]), 3)
     """
     m = Mechanism("3-RRR", gravity=(0, -gravity, 0))
-    plate = m.add_body("platform", mass=masses[2], inertia=disc(masses[2], platform))
+    plate = m.add_body("platform", mass=masses[2], inertia=disc_inertia(masses[2], platform))
     for k, leg in enumerate(_LEGS, start=1):
         upper, lower = bar(m, f"proximal {k}", masses[0], proximal), bar(m, f"distal {k}", masses[1], distal)
         pin = plate.at(*(platform * unit(leg)))

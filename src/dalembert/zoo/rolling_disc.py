@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dalembert.mechanism.inertia import disc
+from dalembert.mechanism.inertia import disc_inertia
 from dalembert.mechanism.joints import Free
 from dalembert.mechanism.mechanism import Mechanism
 from dalembert.spatial import rotation
@@ -29,7 +29,7 @@ def rolling_disc(*, mass: float = 2.0, radius: float = 0.4, gravity: float = 9.8
     True
     """
     m = Mechanism("rolling disc", gravity=(0, 0, -gravity))
-    body = m.add_body("disc", mass=mass, inertia=disc(mass, radius, axis="y"))
+    body = m.add_body("disc", mass=mass, inertia=disc_inertia(mass, radius, axis="y"))
     m.add_joint("float", Free(), m.ground, body)
     m.add_rolling("ground contact", body, radius=radius, axis="y")
     return m

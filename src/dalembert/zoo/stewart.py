@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from dalembert import checks
 from dalembert.errors import ArgumentError
-from dalembert.mechanism.inertia import cylinder
+from dalembert.mechanism.inertia import cylinder_inertia
 from dalembert.mechanism.joints import Free, Prismatic, Spherical, Universal
 from dalembert.mechanism.joints.joint import orient_z
 from dalembert.mechanism.mechanism import Mechanism
@@ -99,8 +99,8 @@ def stewart(
             m.add_cable(f"leg {k}", [m.ground.at(*base), plate.at(*top)], tension=-m.add_input(f"F{k}"))
             continue
         part, half = 0.6 * length, leg_mass / 2
-        tube = m.add_body(f"tube {k}", mass=half, com=(0, 0, part / 2), inertia=cylinder(half, 0.05, part))
-        rod = m.add_body(f"rod {k}", mass=half, com=(0, 0, -part / 2), inertia=cylinder(half, 0.05, part))
+        tube = m.add_body(f"tube {k}", mass=half, com=(0, 0, part / 2), inertia=cylinder_inertia(half, 0.05, part))
+        rod = m.add_body(f"rod {k}", mass=half, com=(0, 0, -part / 2), inertia=cylinder_inertia(half, 0.05, part))
         m.add_joint(f"U{k}", Universal("x", "y"), m.ground.at(*base, rotation=R), tube)
         m.add_joint(f"P{k}", Prismatic("z"), tube.at(0, 0, length), rod)
         m.close_loop(f"S{k}", Spherical(), rod, plate.at(*top))

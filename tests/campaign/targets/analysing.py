@@ -32,7 +32,7 @@ def opened_studio(**arguments: Any) -> str:
 VIEWING = {
     "dalembert.view.studio": Target(
         opened_studio,
-        {**FOUR_BAR, "run": None, "time": 1.0, "u": None, "p": None, "outputs": [], "port": 0,
+        {**FOUR_BAR, "run": None, "duration": 1.0, "u": None, "p": None, "outputs": [], "port": 0,
          "source": "system = ..."},
     ),
     "dalembert.view.plot": Target(
@@ -43,7 +43,7 @@ VIEWING = {
     ),
     "dalembert.view.snapshot": Target(
         view.snapshot,
-        {**FOUR_BAR, "path": lambda: folder() / "s.png", "p": {}, "axes": None, "names": True},
+        {**FOUR_BAR, "path": lambda: folder() / "s.png", "p": {}, "ax": None, "names": True},
     ),
 }  # fmt: skip
 ANALYSIS = {

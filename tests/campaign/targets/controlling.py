@@ -147,7 +147,7 @@ CONTROLLING = {
         lambda a, b: _used(control.coordinates(a, b)), {"a": "A", "b": "B"}
     ),
     "dalembert.control.position": Target(
-        lambda **a: _used(control.position(**a)), {"frame": "coupler", "axes": "xy", "name": "tip"}
+        lambda **a: _used(control.position(**a)), {"frame": "coupler", "components": "xy", "name": "tip"}
     ),
     "dalembert.control.orientation": Target(
         lambda **a: _used(control.orientation(**a)), {"frame": "coupler", "about": np.eye(3), "name": "tip"}
@@ -155,28 +155,28 @@ CONTROLLING = {
     "dalembert.control.pose": Target(
         lambda **a: _used(control.pose(**a)), {"frame": "coupler", "about": np.eye(3), "name": "tip"}
     ),
-    "dalembert.control.inverse_dynamics": Target(
-        control.inverse_dynamics,
+    "dalembert.control.actuator_forces": Target(
+        control.actuator_forces,
         {
-            **FOUR_BAR, "acceleration": {"A": 1.0}, "reactions": {"C.x": 100.0}, "active": {"C": True},
+            **FOUR_BAR, "vdot": {"A": 1.0}, "reactions": {"C.x": 100.0}, "active": {"C": True},
             "limits": 50.0, **COMMON,
         },
     ),
-    "dalembert.control.inverse_dynamics_along": Target(
-        control.inverse_dynamics_along,
+    "dalembert.control.actuator_forces_along": Target(
+        control.actuator_forces_along,
         {
             "system": lambda: four_bar()[0], "motion": {"A": np.linspace(0.6, 0.9, 8)}, "times": np.linspace(0, 1, 8),
             "state": lambda: four_bar()[1], "actuated": ["torque"], "metric": "euclidean", "limits": 500.0,
             "cyclic": False, "p": {}, "tolerance": 1e-9,
         },
     ),
-    "dalembert.control.inverse_dynamics_along (run)": Target(
-        control.inverse_dynamics_along, {"system": lambda: four_bar()[0], "motion": run}
+    "dalembert.control.actuator_forces_along (run)": Target(
+        control.actuator_forces_along, {"system": lambda: four_bar()[0], "motion": run}
     ),
-    "dalembert.control.ForcesAlong.state": Target(lambda **a: forced().state(**a), {"k": 0}),
-    "dalembert.control.ForcesAlong.__call__": Target(lambda **a: forced()(**a), {"t": 0.05, "state": None}),
-    "dalembert.control.inverse_dynamics (array)": Target(
-        control.inverse_dynamics, {**FOUR_BAR, "acceleration": np.ones(3), "metric": np.ones(3)}
+    "dalembert.control.ActuatorForcesAlong.state": Target(lambda **a: forced().state(**a), {"k": 0}),
+    "dalembert.control.ActuatorForcesAlong.__call__": Target(lambda **a: forced()(**a), {"t": 0.05, "state": None}),
+    "dalembert.control.actuator_forces (array)": Target(
+        control.actuator_forces, {**FOUR_BAR, "vdot": np.ones(3), "metric": np.ones(3)}
     ),
     "dalembert.control.motion_control": Target(control.motion_control, {**MOVING, **MOTION}),
     "dalembert.control.motion_control (options)": Target(
@@ -208,15 +208,15 @@ CONTROLLING = {
             ("explain", {"t": 0.1, "state": lambda: four_bar()[1]}),
         )
     },
-    "dalembert.kalman": Target(da.kalman, {"model": discrete, "process": 1.0, "measurement": {"A": 1.0}}),
+    "dalembert.kalman": Target(da.kalman, {"model": discrete, "Q": 1.0, "R": {"A": 1.0}}),
     "dalembert.Estimator": Target(da.Estimator, {"L": np.eye(2), "covariance": np.eye(2), "model": discrete}),
     "dalembert.control.combination": Target(control.combination, {"rows": {"C.x": 1.0}}),
     "dalembert.control.force_along": Target(
-        lambda **a: control.inverse_dynamics(*four_bar(), measures={"f": control.force_along(**a)}),
-        {"loop": "C", "axis": "x", "axes": "ground", "kind": "force"},
+        lambda **a: control.actuator_forces(*four_bar(), measures={"f": control.force_along(**a)}),
+        {"loop": "C", "axis": "x", "frame": "ground", "kind": "force"},
     ),
     "dalembert.control.Measure": Target(
-        lambda **a: control.inverse_dynamics(*four_bar(), measures={"f": control.Measure(**a)}),
+        lambda **a: control.actuator_forces(*four_bar(), measures={"f": control.Measure(**a)}),
         {"rows": (("C.x", 1.0),), "wrenches": ()},
     ),
     "dalembert.control.Measure.__mul__": Target(
@@ -306,7 +306,7 @@ CONTROLLING = {
         {
             "system": lambda: four_bar()[0], "start": lambda: four_bar()[1], "goal": {"A": 0.7}, "duration": (0.1, 0.3),
             "minimize": "effort", "intervals": 3, "positions": {"A": (0.0, 1.0)}, "speeds": {"A": 10.0},
-            "path": [(law, -5.0, 5.0)], "cost": effort, "stop": True, "guess": straight, "max_iterations": 5,
+            "bounds": [(law, -5.0, 5.0)], "cost": effort, "stop": True, "guess": straight, "max_iterations": 5,
             "tolerance": 1e-6, **BOUNDED,
         },
     ),
@@ -314,7 +314,7 @@ CONTROLLING = {
         control.optimal_motion,
         {
             "system": lambda: four_bar()[0], "start": lambda: four_bar()[1], "duration": 0.1, "cost": effort,
-            "final": resting, "steps": 3, "method": "ilqr", "limits": None, "path": [(law, -5.0, 5.0)], "guess": None,
+            "final": resting, "steps": 3, "method": "ilqr", "limits": None, "bounds": [(law, -5.0, 5.0)], "guess": None,
             "p": None, "max_iterations": 3, "tolerance": 1e-6, "allowed": 1e-6,
         },
     ),
@@ -327,6 +327,6 @@ CONTROLLING = {
     ),
     "dalembert.control.MotionPlan.state": Target(lambda k: straight().state(k), {"k": 1}),
     "dalembert.control.MotionPlan.__call__": Target(lambda t: straight()(t), {"t": 0.1}),
-    "dalembert.control.MotionPlan.held": Target(lambda period: straight().held(period), {"period": 0.01}),
+    "dalembert.control.MotionPlan.sampled": Target(lambda period: straight().sampled(period), {"period": 0.01}),
     "dalembert.control.MotionPlan.reference": Target(lambda name: straight().reference(name), {"name": "A"}),
 }  # fmt: skip

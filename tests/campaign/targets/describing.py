@@ -19,12 +19,12 @@ JOINTS = {
     "dalembert.Universal": Target(da.Universal, {"first": "x", "second": "y"}),
 }
 SOLIDS = {
-    "dalembert.rod": Target(da.rod, {"mass": 1.0, "length": 1.0, "axis": "x"}),
-    "dalembert.box": Target(da.box, {"mass": 1.0, "sides": (1.0, 2.0, 3.0)}),
-    "dalembert.cylinder": Target(da.cylinder, {"mass": 1.0, "radius": 0.1, "length": 1.0, "axis": "z"}),
-    "dalembert.disc": Target(da.disc, {"mass": 1.0, "radius": 0.1, "axis": "z"}),
-    "dalembert.sphere": Target(da.sphere, {"mass": 1.0, "radius": 0.1}),
-    "dalembert.planar": Target(da.planar, {"moment": 0.1, "axis": "z"}),
+    "dalembert.rod_inertia": Target(da.rod_inertia, {"mass": 1.0, "length": 1.0, "axis": "x"}),
+    "dalembert.box_inertia": Target(da.box_inertia, {"mass": 1.0, "sides": (1.0, 2.0, 3.0)}),
+    "dalembert.cylinder_inertia": Target(da.cylinder_inertia, {"mass": 1.0, "radius": 0.1, "length": 1.0, "axis": "z"}),
+    "dalembert.disc_inertia": Target(da.disc_inertia, {"mass": 1.0, "radius": 0.1, "axis": "z"}),
+    "dalembert.sphere_inertia": Target(da.sphere_inertia, {"mass": 1.0, "radius": 0.1}),
+    "dalembert.planar_inertia": Target(da.planar_inertia, {"moment": 0.1, "axis": "z"}),
     "dalembert.Table": Target(da.Table, {"times": [0.0, 1.0, 2.0], "values": [0.0, 0.5, 0.0], "ends": "cyclic"}),
     "dalembert.Table.at": Target(lambda **a: da.Table([0, 1], [1, 2]).at(**a), {"t": 0.5}),
     "dalembert.Curve": Target(
@@ -142,7 +142,7 @@ ADDING: dict[str, dict[str, Any]] = {
         "road": ([0.0, 1.0], [0.0, 0.1]), "slow": 0.1,
         "at": (0.1, 0.2),
     },
-    "add_pulley_rope": {"name": "new", "path": ["a", "c", "ground"], "at": THREE},
+    "add_pulley_rope": {"name": "new", "points": ["a", "c", "ground"], "at": THREE},
     "add_strut": {"name": "new", "a": "a", "b": "c", "length": 0.5, "restitution": 0.5, "at": TWO},
     "add_actuator": {"name": "new", "a": "a", "b": "b", "limits": (-1.0, 2.0), "stroke": (0.1, 3.0), "at": TWO},
     "add_servo": {

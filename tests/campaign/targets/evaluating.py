@@ -25,17 +25,17 @@ ASKING: dict[str, dict[str, Any]] = {
     "twist": {**FRAME, "axes": "body"},
     "jacobian": {**FRAME, "axes": "world"},
     "jacobian_rate": {**FRAME, "axes": "world"},
-    "jacobian_derivatives": {**FRAME, "a": fresh_v},
+    "jacobian_derivatives": {**FRAME, "vdot": fresh_v},
     "frame_derivatives": FRAME,
-    "frame_acceleration": {**FRAME, "a": fresh_v, "axes": "body"},
+    "frame_acceleration": {**FRAME, "vdot": fresh_v, "axes": "body"},
     "mass_matrix": {**STATE, **P},
     "bias": {**STATE, **P},
     "gravity_vector": {**STATE, **P},
     "coriolis_vector": {**STATE, **P},
     "applied_forces": {**STATE, **U, **P},
     "input_matrix": {**STATE, **P},
-    "inverse_dynamics": {**STATE, "a": fresh_v, **U, **P, "wrenches": {"tip": np.zeros(6)}},
-    "inverse_dynamics_derivatives": {**STATE, "a": fresh_v, **U, **P},
+    "inverse_dynamics": {**STATE, "vdot": fresh_v, **U, **P, "wrenches": {"tip": np.zeros(6)}},
+    "inverse_dynamics_derivatives": {**STATE, "vdot": fresh_v, **U, **P},
     "forward_dynamics": {**STATE, "tau": fresh_v, **U, **P, "wrenches": {"tip": np.zeros(6)}},
     "check_mass": {**STATE, **P},
     "kinetic_energy": {**STATE, **P},
@@ -61,7 +61,7 @@ ASKING: dict[str, dict[str, Any]] = {
         "branches": 1, "seed": 3, "active": {"loop": True}, "frames": {"c": (0.1, 0.2, 0.3)}, "limits": True,
     },
     "sweep": {
-        "path": {"rest": [0.1, 0.2]}, **STATE, "frames": {"tip": [(0.8, 0.0, 0.0)] * 2}, "held": {},
+        "along": {"rest": [0.1, 0.2]}, **STATE, "frames": {"tip": [(0.8, 0.0, 0.0)] * 2}, "held": {},
         "speed": {"rest": 1.0}, "acceleration": {"rest": [1.0, 2.0]}, "limits": "mark", "through": False, **U, **P,
     },
     "walk": {**STATE, "to": {"rest": 0.3}, "frames": {"tip": (0.8, 0.0, 0.0)}, "held": {}, **P},
@@ -69,7 +69,9 @@ ASKING: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 EVALUATING = {
     **{f"dalembert.System.{name}": Target(on_system(name), good) for name, good in ASKING.items()},
-    "dalembert.System.holding": Target(lambda name: system().without("loop").holding(name), {"name": "loop"}),
+    "dalembert.System.with_constraints": Target(
+        lambda name: system().without("loop").with_constraints(name), {"name": "loop"}
+    ),
     "dalembert.System.without": Target(lambda name: system().without(name), {"name": "loop"}),
     "dalembert.FrameDerivatives.d": Target(
         lambda **a: system().frame_derivatives(state(), "tip").d(**a), {"first": "A", "second": "B"}

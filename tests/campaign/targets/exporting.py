@@ -47,7 +47,7 @@ def environment(make: Callable[..., Any]) -> Callable[..., Any]:
 
 
 ENVIRONMENT = {
-    "system": lambda: four_bar()[0], "states": {"A": 0.6}, "dt": 0.01, "actions": {"torque": (-1.0, 1.0)},
+    "system": lambda: four_bar()[0], "states": {"A": 0.6}, "period": 0.01, "actions": {"torque": (-1.0, 1.0)},
     "reward": lambda: (lambda t, s, u: -s["A"] ** 2), "duration": 0.1, "v": {"A": 1.0}, "guess": lambda: four_bar()[1],
 }  # fmt: skip
 EXPORTING = {
@@ -59,7 +59,7 @@ EXPORTING = {
     "dalembert.Ensemble.to_xarray": Target(lambda: many_runs().to_xarray(), {}),
     "dalembert.Workspace.to_xarray": Target(lambda: mapped().to_xarray(), {}),
     "dalembert.StaticForces.to_pandas": Target(lambda: held().to_pandas(), {}),
-    "dalembert.control.ForcesAlong.to_pandas": Target(lambda: forced().to_pandas(), {}),
+    "dalembert.control.ActuatorForcesAlong.to_pandas": Target(lambda: forced().to_pandas(), {}),
     **{f"dalembert.LinearModel.{name}": Target(lambda name=name: getattr(model(), name)(), {})
        for name in ("to_control", "to_scipy", "table")},
     "dalembert.ensemble, stored": Target(
@@ -90,7 +90,7 @@ EXPORTING = {
         view.export_html, {**FOUR_BAR, "path": lambda: folder() / "live.html", "traces": ["coupler"], "modes": False}
     ),
     "dalembert.view.export_gltf": Target(
-        view.export_gltf, {"run": run, "path": lambda: folder() / "run.glb", "rate": 30.0}
+        view.export_gltf, {"run": run, "path": lambda: folder() / "run.glb", "fps": 30.0}
     ),
     "dalembert.view.scene": Target(
         view.scene, {"system": lambda: four_bar()[0], "q": None, "traces": ["coupler"], "p": None}

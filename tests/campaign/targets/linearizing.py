@@ -59,7 +59,7 @@ SENSITIVITIES = {
         da.fit,
         {
             "system": lambda: pendulum()[0], "data": {"t": [0.1, 0.2, 0.3], "A": [0.9, 0.8, 0.7]},
-            "parameters": {"L": 1.0}, "start": {"A": 1.0}, "v": {"A": 0.0}, "t": 0.0, "guess": {"A": 1.0}, "u": [0.0],
+            "parameters": {"L": 1.0}, "state": {"A": 1.0}, "v": {"A": 0.0}, "t": 0.0, "guess": {"A": 1.0}, "u": [0.0],
             "sigma": 0.1, "bounds": {"L": (0.5, 2.0)}, "rtol": 1e-6, "max_evaluations": 3,
         },
     ),
@@ -79,7 +79,7 @@ SENSITIVITIES = {
         {
             "system": lambda: pendulum()[0], "parameters": {"L": (0.5, 2.0)}, "along": {"A": [0.1, 0.2]},
             "target": {"position:bob@x": [0.1, 0.2]}, "limits": {"low": ("position:bob@y", -5.0, None)},
-            "guess": {"A": 0.1}, "starts": 1, "seed": 2, "max_evaluations": 20,
+            "guess": {"A": 0.1}, "attempts": 1, "seed": 2, "max_evaluations": 20,
         },
     ),
     "dalembert.Residuals": Target(
@@ -124,7 +124,7 @@ LINEARIZING = {
     "dalembert.sweep_many": Target(
         da.sweep_many,
         {
-            "system": lambda: four_bar()[0], "path": {"A": [0.6, 0.7, 0.8]}, "n": 2, "p": {},
+            "system": lambda: four_bar()[0], "along": {"A": [0.6, 0.7, 0.8]}, "n": 2, "p": {},
             "guess": lambda: four_bar()[1], "speed": 1.0, "acceleration": {"A": 0.0},
         },
     ),
@@ -134,7 +134,7 @@ LINEARIZING = {
     "dalembert.inverse_dynamics_many": Target(
         da.inverse_dynamics_many,
         {
-            "system": lambda: four_bar()[0], "states": lambda: [four_bar()[1]] * 2, "a": lambda: np.zeros((2, 3)),
+            "system": lambda: four_bar()[0], "states": lambda: [four_bar()[1]] * 2, "vdot": lambda: np.zeros((2, 3)),
             "u": [0.0], "p": None,
         },
     ),
@@ -152,25 +152,25 @@ LINEARIZING = {
     "dalembert.equilibrium": Target(
         da.equilibrium,
         {
-            "system": lambda: four_bar()[0], "guess": lambda: four_bar()[1], "solve_for": "u", "holding": {"A": 0.6},
-            "speeds": {"A": 0.0}, "u": [0.0], "tolerance": 1e-9, "bounds": {"torque": (-100.0, None)}, "steady": ["A"],
+            "system": lambda: four_bar()[0], "guess": lambda: four_bar()[1], "solve_for": "u", "q": {"A": 0.6},
+            "v": {"A": 0.0}, "u": [0.0], "tolerance": 1e-9, "bounds": {"torque": (-100.0, None)}, "steady": ["A"],
         },
     ),
     "dalembert.equilibrium (stops)": Target(
         da.equilibrium,
         {
             "system": lambda: four_bar()[0], "guess": lambda: four_bar()[1], "bounds": {"D": (1.2, None)},
-            "holding": {}, "u": [0.0], "p": {},
+            "q": {}, "u": [0.0], "p": {},
         },
     ),
     "dalembert.stiffness": Target(
         da.stiffness,
-        {**FOUR_BAR, "frame": "coupler", "springs": {"A": 100.0}, "locked": [], "axes": "world", "u": [0.0], "p": {}},
+        {**FOUR_BAR, "frame": "coupler", "springs": {"A": 100.0}, "held": [], "axes": "world", "u": [0.0], "p": {}},
     ),
     "dalembert.static_forces": Target(
         da.static_forces,
         {
-            **FOUR_BAR, "loads": [{"coupler": (0.0, -5.0, 0.0)}], "bounds": {"torque": 100.0}, "u": [0.0],
+            **FOUR_BAR, "loads": [{"coupler": (0.0, -5.0, 0.0)}], "limits": {"torque": 100.0}, "u": [0.0],
             "axes": "world", "p": {},
         },
     ),
@@ -186,11 +186,11 @@ LINEARIZING = {
     ),
     "dalembert.Workspace.state": Target(lambda i: mapped().state(i), {"i": 1}),
     "dalembert.Workspace.on": Target(lambda **a: mapped().on(**a), {"k": 0}),
-    "dalembert.Workspace.plot": Target(lambda **a: mapped().plot(**a).clear(), {"what": "serial", "path": None}),
+    "dalembert.Workspace.plot": Target(lambda **a: mapped().plot(**a).clear(), {"name": "serial", "path": None}),
     "dalembert.second_derivatives": Target(
         da.second_derivatives,
         {
-            **FOUR_BAR, "u": [0.0], "of": "multipliers", "inputs": True, "parameters": True, "along": np.zeros(7),
+            **FOUR_BAR, "u": [0.0], "of": "multipliers", "inputs": True, "parameters": True, "direction": np.zeros(7),
             "weights": None,
         },
     ),
@@ -221,7 +221,7 @@ LINEARIZING = {
     "dalembert.LinearModel.without": Target(on_model("without"), {"names": []}),
     "dalembert.LinearModel.deviation": Target(on_model("deviation"), CHARTED),
     "dalembert.LinearModel.motion": Target(on_model("motion"), {"x": [0.1, 0.2]}),
-    "dalembert.Mode.states": Target(lambda **a: model().modes[0].states(**a), {"amplitude": 0.01, "frames": 3}),
+    "dalembert.Mode.states": Target(lambda **a: model().modes[0].states(**a), {"amplitude": 0.01, "n": 3}),
     "dalembert.LinearTrajectory.reference": Target(lambda **a: trajectory().reference(**a), {"t": 0.01}),
     "dalembert.LinearTrajectory.deviation": Target(lambda **a: trajectory().deviation(**a), {"t": 0.01, **CHARTED}),
 }  # fmt: skip

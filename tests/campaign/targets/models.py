@@ -40,7 +40,7 @@ def bench() -> da.Mechanism:
     m = da.Mechanism("bench", gravity=(0, -9.81, 0))
     m.add_parameter("L", 0.5)
     m.add_parameter("g", [1.0, 2.0])
-    a, b = (m.add_body(n, mass=1.0, com=(0.5, 0, 0), inertia=da.rod(1.0, 1.0)) for n in ("a", "b"))
+    a, b = (m.add_body(n, mass=1.0, com=(0.5, 0, 0), inertia=da.rod_inertia(1.0, 1.0)) for n in ("a", "b"))
     m.add_joint("A", da.Revolute("z"), m.ground, a)
     m.add_joint("B", da.Revolute("z"), a.at(1, 0, 0), b)
     c = m.add_body("c", mass=2.0, inertia=(1, 1, 1))
@@ -182,8 +182,8 @@ def mapped() -> da.Workspace:
 
 
 @cache
-def forced() -> control.ForcesAlong:
-    return control.inverse_dynamics_along(four_bar()[0], run())
+def forced() -> control.ActuatorForcesAlong:
+    return control.actuator_forces_along(four_bar()[0], run())
 
 
 def on_model(method: str) -> Callable[..., Any]:

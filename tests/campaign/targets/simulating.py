@@ -46,7 +46,7 @@ SIMULATING = {
     "dalembert.simulate, sampled": Target(
         da.simulate,
         {
-            **FOUR_BAR, "t": (0.0, 0.05), "u": lambda: (lambda t, s: [0.0]), "hold": 0.01, "t_eval": [0.0, 0.02],
+            **FOUR_BAR, "t": (0.0, 0.05), "u": lambda: (lambda t, s: [0.0]), "period": 0.01, "t_eval": [0.0, 0.02],
             "method": "rk4", "step": 0.01, "formulation": "nullspace", "options": {"tolerance": 1e-9},
             "events": lambda: {"turn": lambda t, s: s["A"]},
         },
@@ -119,7 +119,7 @@ SIMULATING = {
     "dalembert.Run.driving_force": Target(lambda **a: led_run().driving_force(**a), {"name": "lead"}),
     "dalembert.Run.power": Target(on_run("power"), {"name": "torque", "kind": "input"}),
     "dalembert.Run.save": Target(on_run("save"), {"path": lambda: folder() / "run.dal"}),
-    "dalembert.load": Target(da.load, {"path": saved, "system": lambda: four_bar()[0]}),
+    "dalembert.read_run": Target(da.read_run, {"path": saved, "system": lambda: four_bar()[0]}),
     "dalembert.read_urdf": Target(
         da.read_urdf,
         {"path": '<robot name="r"><link name="a"/></robot>', "strict": False, "base": "free", "merge_fixed": True,

@@ -120,11 +120,11 @@ def _filter(s: Trace) -> tuple[Any, Any]:
 _VALUES: dict[str, Value] = {"ode": _ode, "correct": _correct, "filter": _filter}
 
 
-def rollout(system: System, rules: StepRules, steps: int, dt: float) -> DifferentiableFunction:
-    """(q, v, inputs of every step, p), t → (q, v) after every step of RK4 of length dt with projection."""
+def rollout(system: System, rules: StepRules, steps: int, step: float) -> DifferentiableFunction:
+    """(q, v, inputs of every step, p), t → (q, v) after every step of RK4 of length step with projection."""
     limit = Ruler.runaway * (float(rules.policy.units.max(initial=0.0)) or 1.0)
     kinds = ("ode", *_on_manifold(system))
-    return _stepped("rollout", system, rules, kinds, steps, dt, Projection().corrections, limit)
+    return _stepped("rollout", system, rules, kinds, steps, step, Projection().corrections, limit)
 
 
 def projection(system: System, rules: StepRules) -> DifferentiableFunction:

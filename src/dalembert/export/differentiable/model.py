@@ -43,7 +43,7 @@ class DifferentiableModel:
 
     Positions q are (…, nq), velocities v (…, nv), inputs u (…, nu), parameters p (…, np), in the order of the system's
     `q_names`, `v_names`, `u_names` and `p_names`; leading axes are a batch, which runs in the lanes of the processor's
-    vectors and in threads. u is zero and p the system's own where they are left out. Times t and dt (s) are not
+    vectors and in threads. u is zero and p the system's own where they are left out. Times t and step (s) are not
     differentiated. Quaternions are made of unit length first: derivatives by them lie in the tangent space.
 
     What cannot be trusted is NaN: steps next to singular configurations, projections that do not converge.
@@ -86,19 +86,19 @@ class DifferentiableModel:
 
     # --- motion -----------------------------------------------------------------------------------------------------
 
-    def step(self, q: Any, v: Any, u: Any = None, p: Any = None, *, t: Any = 0.0, dt: float) -> tuple[Any, Any]:
-        """(q, v) after one step of RK4 of length dt, projected on the constraints; u is held during it."""
-        q, v = self.rollout(q, v, u, p, t=t, dt=dt, steps=1)
+    def step(self, q: Any, v: Any, u: Any = None, p: Any = None, *, t: Any = 0.0, step: float) -> tuple[Any, Any]:
+        """(q, v) after one step of RK4 of length step, projected on the constraints; u is held during it."""
+        q, v = self.rollout(q, v, u, p, t=t, step=step, steps=1)
         return q[..., 0, :], v[..., 0, :]
 
     def rollout(
-        self, q: Any, v: Any, u: Any = None, p: Any = None, *, t: Any = 0.0, dt: float, steps: int | None = None
+        self, q: Any, v: Any, u: Any = None, p: Any = None, *, t: Any = 0.0, step: float, steps: int | None = None
     ) -> tuple[Any, Any]:
-        """q (…, N, nq) and v (…, N, nv) after each of N steps, as `simulate(method="rk4", step=dt)` takes them.
+        """q (…, N, nq) and v (…, N, nv) after each of N steps, as `simulate(method="rk4", step=h)` takes them.
 
         u: (…, N, nu), one row for each step; with `steps` (…, nu), held throughout.
         """
-        dt = checks.number(dt, "dt", above=0.0)
+        step = checks.number(step, "step", above=0.0)
         if steps is not None:
             steps = checks.whole(steps, "steps", least=1)
             u = self._inputs(u)
@@ -108,7 +108,7 @@ class DifferentiableModel:
         else:
             u = self._checked(u, "u", self.nu, 2)
             steps = u.shape[-2]
-        f = self._function(("rollout", steps, dt), lambda: functions.rollout(self.system, self._rules, steps, dt))
+        f = self._function(("rollout", steps, step), lambda: functions.rollout(self.system, self._rules, steps, step))
         u = u.reshape((*u.shape[:-2], steps * self.nu))
         y = self._apply(f, t, self._position(q), self._checked(v, "v", self.nv), u, self._parameters(p))
         y = y.reshape((*y.shape[:-1], steps, self.nq + self.nv))
@@ -122,11 +122,11 @@ class DifferentiableModel:
             t, self._position(q), self._checked(v, "v", self.nv), self._inputs(u), self._parameters(p),
         )  # fmt: skip
 
-    def inverse_dynamics(self, q: Any, v: Any, a: Any, u: Any = None, p: Any = None, *, t: Any = 0.0) -> Any:
-        """(…, nv) τ with M a + h = τ + Q: of the tree, without the constraints; Q are the described forces."""
+    def inverse_dynamics(self, q: Any, v: Any, vdot: Any, u: Any = None, p: Any = None, *, t: Any = 0.0) -> Any:
+        """(…, nv) τ with M v̇ + h = τ + Q: of the tree, without the constraints; Q are the described forces."""
         return self._straight(
             ("inverse_dynamics",), functions.inverse_dynamics, ("q", "v", "a", "u", "p"), t, self._position(q),
-            self._checked(v, "v", self.nv), self._checked(a, "a", self.nv), self._inputs(u), self._parameters(p),
+            self._checked(v, "v", self.nv), self._checked(vdot, "vdot", self.nv), self._inputs(u), self._parameters(p),
         )  # fmt: skip
 
     def project(self, q: Any, v: Any = None, p: Any = None, *, t: Any = 0.0) -> tuple[Any, Any]:

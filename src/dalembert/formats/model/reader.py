@@ -342,10 +342,10 @@ def _inertia(node: FileNode, mass: Any, scope: Scope) -> Any:
     (solid,) = node.value
     sizes = node.child(solid)
     if solid == "point" and sizes.value is None:
-        return inertia.point()
+        return inertia.point_inertia()
     sizes.keys(words.SOLIDS[solid], f"a {solid}")
     if solid == "point":
-        return inertia.point()
+        return inertia.point_inertia()
     given: dict[str, Any] = {} if solid == "planar" else {"mass": mass}
     for key in sizes.table():
         value = sizes.child(key)
@@ -354,4 +354,4 @@ def _inertia(node: FileNode, mass: Any, scope: Scope) -> Any:
         else:
             given[key] = scope.vector(value) if key == "sides" else scope.value(value)
     with sizes.here():
-        return getattr(inertia, solid)(**given)
+        return getattr(inertia, f"{solid}_inertia")(**given)

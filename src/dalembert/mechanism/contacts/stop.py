@@ -26,7 +26,7 @@ class Stops:
 
     >>> import dalembert as da
     >>> m = da.Mechanism("gate")
-    >>> leaf = m.add_body("leaf", mass=20.0, com=(0.5, 0, 0), inertia=da.rod(20.0, 1.0))
+    >>> leaf = m.add_body("leaf", mass=20.0, com=(0.5, 0, 0), inertia=da.rod_inertia(20.0, 1.0))
     >>> m.add_joint("hinge", da.Revolute("z"), m.ground, leaf, limits=(0, 1.5), stops=da.Stops(restitution=0.5))
     >>> system = m.compile()
     >>> run = da.simulate(system, system.state(v={"hinge": 1.0}), 2.0)

@@ -125,9 +125,9 @@ def _check(ctx: Context, numbers: dict[str, np.ndarray], log: Log, times: np.nda
         all(0 <= k <= MOST for k in count.values()) and max(count["step.fresh"], count["manifold.projected"]) <= 1,
         "counts",
     )
-    if setup.hold > 0.0:
-        due = ctx.span.start.t + count["counts.samples"] * setup.hold
-        near = 1e-6 * setup.hold
+    if setup.period > 0.0:
+        due = ctx.span.start.t + count["counts.samples"] * setup.period
+        near = 1e-6 * setup.period
         _demand(abs(number["clock.sampled_until"] - due) <= near and due >= t - near, "sampled_until")
     check_end(t, ctx.span.end)
     if count["counts.steps"] > setup.max_steps:
@@ -142,7 +142,7 @@ def check_end(t: float, end: float) -> None:
     if t > end:
         raise ArgumentError(
             f"the recording goes to t = {t:.9g} s already, and the end that is asked for is {end:.9g} s; needed: a "
-            "later one. Read it with da.load."
+            "later one. Read it with da.read_run."
         )
 
 

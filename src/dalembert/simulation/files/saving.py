@@ -59,7 +59,7 @@ def _writing(path: Any) -> Iterator[None]:
         raise FileError(f"'{path}' cannot be written: {error.strerror}.") from error
 
 
-def load(path: Any, system: System) -> Run:
+def read_run(path: Any, system: System) -> Run:
     """A run from a file written by `run.save(path)` or `simulate(record=path)`, with the system it was made with.
 
     A recording that was cut off is read up to its last whole batch. States between the recorded ones cannot be asked
@@ -71,7 +71,7 @@ def load(path: Any, system: System) -> Run:
     >>> system, path = m.compile(), pathlib.Path(tempfile.mkdtemp()) / "run.arrow"
     >>> run = da.simulate(system, {"A": 0.1}, 2.0)
     >>> run.save(path)
-    >>> again = da.load(path, system)
+    >>> again = da.read_run(path, system)
     >>> bool((again.q == run.q).all()), again.message
     (True, 'the end was reached')
     """

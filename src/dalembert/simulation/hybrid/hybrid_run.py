@@ -189,7 +189,7 @@ def _next(run: HybridRun) -> Segment:
     samples = span.samples
     if samples is not None:
         samples = samples[(samples >= s.x.t) & (samples <= end)]
-    sampling = (span.start.t, s.held_until) if problem.setup.hold > 0.0 else None
+    sampling = (span.start.t, s.held_until) if problem.setup.period > 0.0 else None
     layout = problem.layout(s, run.layouts)
     if run.record is None:
         run.record = problem.record(layout)

@@ -57,7 +57,7 @@ class HybridProblem:
         base = self.changeable.base
         closed = {n for s in self.switches.values() for n in s.close}
         held = {c.name for c in base.description.constraints}
-        return base.holding(*closed - held) if closed - held else base
+        return base.with_constraints(*closed - held) if closed - held else base
 
     def is_idle(self, name: str, s: HybridState) -> bool:
         """Whether a switch has happened for good, or finds everything as it would make it."""
@@ -107,7 +107,7 @@ class HybridProblem:
     def _inputs(self, x: State, u: np.ndarray) -> np.ndarray:
         """(nu,) what the controller gives at a state; where it is sampled, or these are no numbers, u."""
         assert self.control is not None
-        if self.setup.hold > 0.0:
+        if self.setup.period > 0.0:
             return u
         found = self.control.bound.at(x.t, np.concatenate([x.q, x.v]))[: len(u)]
         return found.copy() if np.isfinite(found).all() else u

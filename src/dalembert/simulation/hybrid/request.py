@@ -23,7 +23,7 @@ WHY = "a run with switches, contacts, stops or dry friction"
 
 
 def simulate_hybrid(
-    system: System, state: StateGiven, t: Any, t_eval: Any, u: Any, p: Parameters, controller: Any, hold: Any,
+    system: System, state: StateGiven, t: Any, t_eval: Any, u: Any, p: Parameters, controller: Any, period: Any,
     events: Any, switches: Any, stops: Any, choices: Choices, coordinates: Any, options: Any, record: Any = None,
     resume: bool = False, begun: Callable[[HybridRun], None] | None = None, shared: bool = False,
 ) -> PhasedRun:  # fmt: skip
@@ -34,7 +34,7 @@ def simulate_hybrid(
     if coordinates is not None:
         raise ArgumentError(f"{WHY} integrates all coordinates: its constraints change. Leave coordinates= out.")
     span = make_span(system, state, t, t_eval, u)
-    own = controller, hold, events, switches, options
+    own = controller, period, events, switches, options
     if shared and all(x is None for x in own):
         check_steps(choices, span)
         held = as_stops(stops, "stops")
@@ -53,7 +53,7 @@ def simulate_hybrid(
 
 
 def _problem(
-    system: System, span: Span, p: Parameters, controller: Any, hold: Any, events: Any, switches: Any, options: Any,
+    system: System, span: Span, p: Parameters, controller: Any, period: Any, events: Any, switches: Any, options: Any,
     stops: Stops | None, choices: Choices,
 ) -> HybridProblem:  # fmt: skip
     if choices.formulation in TOTAL_RATES or choices.method_name == "variational":
@@ -70,6 +70,6 @@ def _problem(
     named = named_switches(switches, system)
     if named and hasattr(controller, "in_phases"):
         controller = controller.in_phases()
-    setup = make_setup(system, choices, span, p, controller, hold, events, None, options, phases=True)
+    setup = make_setup(system, choices, span, p, controller, period, events, None, options, phases=True)
     control = None if controller is None else bound_controller(system, controller, setup.p)
     return HybridProblem(Changeable.of(system, stops), choices, setup, named, control)

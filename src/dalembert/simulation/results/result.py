@@ -31,7 +31,7 @@ def result(ctx: Context, status: Status) -> Run:
     T, X = ctx.history.whole()
     nq, n, nu = system.nq, system.nq + system.nv, record.nu
     inputs = slice(n + record.works, n + record.works + nu)
-    if setup.hold > 0.0 and len(X) > 1:  # the first sample was taken after the first record
+    if setup.period > 0.0 and len(X) > 1:  # the first sample was taken after the first record
         X[0, inputs] = X[1, inputs]
     between: DenseSource | None = None
     error: BaseException | None = ctx.trouble

@@ -145,7 +145,7 @@ class Run(Histories):
         if self._between is None or self._dense is None:
             return False
         setup = self._between.layout.setup
-        return setup.controller is None or setup.hold > 0.0 or isinstance(setup.controller, expression)
+        return setup.controller is None or setup.period > 0.0 or isinstance(setup.controller, expression)
 
     def _rows(self, t: Any) -> np.ndarray:
         """(N, width) records at times that were not recorded."""
@@ -203,7 +203,7 @@ class Run(Histories):
         return summary(self)
 
     def save(self, path: Any) -> None:
-        """Write the run into one file (extra `files`); `da.load(path, system)` reads it. See docs/files.md."""
+        """Write the run into one file (extra `files`); `da.read_run(path, system)` reads it. See docs/files.md."""
         from dalembert.simulation.files.saving import save
 
         save(self, path)

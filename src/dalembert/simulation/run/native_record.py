@@ -71,7 +71,7 @@ def make_numbers(layout: RunLayout) -> RunRecord:
         nv=system.nv,
         works=layout.works,
         nu=s.nu,
-        clock=Clock(hold=s.hold),
+        clock=Clock(hold=s.period),
         step=StepControl(
             h=s.step, max_h=s.max_step, pace=layout.pace, budget=CHUNK, rtol=s.rtol, atol=s.atol, last_error=1e-4
         ),

@@ -23,14 +23,14 @@ BEYOND = 1e-5  # of the lengths of a mechanism: how far a start may be beyond a 
 
 
 def simulate_stepped(
-    system: System, state: StateGiven, t: Any, t_eval: Any, u: Any, p: Parameters, controller: Any, hold: Any,
+    system: System, state: StateGiven, t: Any, t_eval: Any, u: Any, p: Parameters, controller: Any, period: Any,
     events: Any, switches: Any, stops: Any, choices: Choices, coordinates: Any, options: Any, record: Any = None,
     shared: bool = False,
 ) -> SteppedRun:  # fmt: skip
     """Check everything, then run; the arguments are those of `simulate`."""
     _check(system, choices, switches, coordinates, options, record)
     span, held = make_span(system, state, t, t_eval, u), as_stops(stops, "stops")
-    own = controller, hold, events
+    own = controller, period, events
     if shared and all(x is None for x in own):
         check_steps(choices, span)
         key: Any = "stepped", choices, held, None if p is None else system.parameter_vector(p).tobytes()
@@ -52,10 +52,10 @@ def carried_out(layout: SteppingLayout, span: Span) -> SteppedRun:
 
 
 def _layout(
-    system: System, choices: Choices, span: Span, p: Parameters, controller: Any, hold: Any, events: Any,
+    system: System, choices: Choices, span: Span, p: Parameters, controller: Any, period: Any, events: Any,
     stops: Stops | None,
 ) -> SteppingLayout:  # fmt: skip
-    setup = make_setup(system, choices, span, p, controller, hold, events, phases=True)
+    setup = make_setup(system, choices, span, p, controller, period, events, phases=True)
     return SteppingLayout(setup, Changeable.of(system, stops))
 
 

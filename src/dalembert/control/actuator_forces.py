@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from dalembert.checks import number, vector
 from dalembert.control.allocator import Allocator
 from dalembert.control.bounds import Cone, MotionBounds
-from dalembert.control.evidence import InverseDynamics, explain
+from dalembert.control.evidence import ActuatorForces, explain
 from dalembert.control.measures import Measure
 from dalembert.control.plant import Plant
 from dalembert.control.references import LimitsGiven, MetricGiven
@@ -23,10 +23,10 @@ from dalembert.protocols import Active, Parameters, StateGiven, check_system
 from dalembert.system.system import System
 
 
-def inverse_dynamics(
+def actuator_forces(
     system: System,
     state: StateGiven,
-    acceleration: Mapping[str, Any] | ArrayLike | None = None,
+    vdot: Mapping[str, Any] | ArrayLike | None = None,
     *,
     actuated: Iterable[str] | None = None,
     metric: MetricGiven = "euclidean",
@@ -39,10 +39,10 @@ def inverse_dynamics(
     p: Parameters = None,
     active: Active = None,
     tolerance: float = 1e-9,
-) -> InverseDynamics:
-    """The smallest actuator forces that give a constrained mechanism an acceleration.
+) -> ActuatorForces:
+    """The smallest actuator forces that give a constrained mechanism accelerations v̇ (inverse dynamics).
 
-    acceleration: v̇, (nv,), whose forbidden part is removed in the mass metric and reported; or by name, and the rest
+    vdot: v̇, (nv,), whose forbidden part is removed in the mass metric and reported; or by name, and the rest
     follows, as small as the constraints allow; None is the smallest of all, v̇ = 0 at rest. actuated: names of inputs,
     joints or velocities; default: the inputs, or all velocities if there are none.
 
@@ -62,10 +62,10 @@ def inverse_dynamics(
     >>> from dalembert import control, zoo
     >>> system = zoo.five_bar().compile()
     >>> state = system.state(*zoo.five_bar_start(0.5))
-    >>> lift = control.inverse_dynamics(system, state, {"A": 1.0})
+    >>> lift = control.actuator_forces(system, state, {"A": 1.0})
     >>> lift.success, lift.reach, lift.redundancy
     (True, 2, 0)
-    >>> one = control.inverse_dynamics(system, state, {"A": 1.0}, actuated=["left"])
+    >>> one = control.actuator_forces(system, state, {"A": 1.0}, actuated=["left"])
     >>> one.reach, one.mobility, one.status.name
     (1, 2, 'UNREACHED')
     """
@@ -85,13 +85,13 @@ def inverse_dynamics(
     allocator = make() if key is None else system.keep(key, make)
     a, off = allocator.take(), None
     allocator.switch(a, active)
-    if acceleration is None or isinstance(acceleration, Mapping):
-        off = allocator.complete(a, x, acceleration or {})
+    if vdot is None or isinstance(vdot, Mapping):
+        off = allocator.complete(a, x, vdot or {})
     else:
-        a.wanted_motion[:] = vector(acceleration, system.nv, "acceleration")
+        a.wanted_motion[:] = vector(vdot, system.nv, "vdot")
     found = explain(allocator, a, x, off=off)
     allocator.give(a)
     return found
 
 
-__all__ = ["InverseDynamics", "inverse_dynamics"]
+__all__ = ["ActuatorForces", "actuator_forces"]
