@@ -107,7 +107,7 @@ class Sweeps(AtStates):
         k = checks.whole(k, "k", least=-self.q.shape[1], most=self.q.shape[1] - 1)
         if not np.isfinite(self.q[i, k]).all():
             raise ArgumentError(f"variant {i} does not reach value {k}: {self.messages[i % len(self)]}")
-        return self.system.belonging(self.system.state(self.q[i, k], self.v[i, k]), self.p[i])
+        return self.system.arguments.belonging(self.system.state(self.q[i, k], self.v[i, k]), self.p[i])
 
     def _columns(self) -> Columns:
         """One row for each variant and value."""
