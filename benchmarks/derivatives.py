@@ -210,7 +210,7 @@ def steps(rounds: int) -> Table:
         else:
             (q,), (v,), _ = models.random_state(model, 1)
         start = system.state(q, v)
-        none, p = system.input_vector(None), system.parameter_vector(None)
+        none, p = system.arguments.input_vector(None), system.arguments.parameter_vector(None)
         taken = followed(system, [start], STEP, np.tile(none, (100, 1)), p)
         ((_, many),) = slopes_along(system, taken, p)
         step = da.discrete_step(system, start, STEP)
@@ -227,7 +227,7 @@ def steps(rounds: int) -> Table:
         }
         if system.nv <= STRAIGHT:
             lanes = many.rows.lanes
-            kernel = system._kernels[("discrete_slopes",), many.rows.rows, lanes]
+            kernel = system.kernels.compiled[("discrete_slopes",), many.rows.rows, lanes]
             known = [many.known[name][:lanes] for name in kernel.names_in]
             routes["native"] = native_loop(kernel, known)[0]
         if crocoddyl is not None and model is not closed:

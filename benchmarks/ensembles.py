@@ -130,7 +130,7 @@ def overhead(quick: bool) -> Table:
         system, listed = motion.system, starts(motion, 10_000)
         n = len(listed)
         q, v = np.array([x.q for x in listed]), np.array([x.v for x in listed])
-        rows = da.States(system, q, v, np.zeros(n), np.tile(system.parameter_vector(None), (n, 1)), {})
+        rows = da.States(system, q, v, np.zeros(n), np.tile(system.arguments.parameter_vector(None), (n, 1)), {})
         for form, many in (("a list of states", listed), ("`States`", rows)):
             best = dict.fromkeys((0, *STEPS), math.inf)
             for _ in range(2 if quick else 10):
@@ -165,7 +165,13 @@ def _filled(motion: Motion, name: str, lanes: int) -> Bound:
     system, x = motion.system, motion.start
     kernel = system.kernel(name, lanes=lanes)
     bound = Bound.of(kernel, {})
-    values = {"q": x.q, "v": x.v, "t": [0.0], "u": system.input_vector(None), "p": system.parameter_vector(None)}
+    values = {
+        "q": x.q,
+        "v": x.v,
+        "t": [0.0],
+        "u": system.arguments.input_vector(None),
+        "p": system.arguments.parameter_vector(None),
+    }
     bound.x[:] = np.repeat(np.concatenate([values[argument] for argument in kernel.names_in]), lanes)
     return bound
 

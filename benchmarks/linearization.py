@@ -52,7 +52,7 @@ def _long_loop(system, q, v, a):
         size = int(np.prod(shape))
         columns.append(y[start : start + size].reshape(shape))
         start += size
-    tree = system._pairs.around(*columns)
+    tree = system.kernels.pairs.around(*columns)
     return lambda count: _long(count, k.address, x, y, w, library.address("tree_pairs"), tree.pointer)
 
 

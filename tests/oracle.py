@@ -23,7 +23,13 @@ def differentiated(system: da.System, name: str, output: int, by: tuple[str, ...
 
 def evaluated(f: ca.Function, system: da.System, x: da.State, **more):
     """Its outputs at a state, as arrays."""
-    known = {"q": x.q, "v": x.v, "p": system.parameter_vector(None), "u": system.input_vector(None), "t": x.t} | more
+    known = {
+        "q": x.q,
+        "v": x.v,
+        "p": system.arguments.parameter_vector(None),
+        "u": system.arguments.input_vector(None),
+        "t": x.t,
+    } | more
     out = f.call([ca.DM(known[n]) for n in f.name_in()])
     return [np.array(y) for y in out]
 

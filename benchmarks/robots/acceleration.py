@@ -27,7 +27,13 @@ def table(robots: list[Robot], rounds: int) -> Table:
         answers = {"ours": found.vdot[twin.order]}
         routes = {"ours": python_loop("f(x)", f=system.acceleration, x=x)}
         kernel = system.kernel("answer")
-        known = {"q": x.q, "v": x.v, "tau": np.zeros(system.nv), "u": system.input_vector(None), "t": np.zeros(1)}
+        known = {
+            "q": x.q,
+            "v": x.v,
+            "tau": np.zeros(system.nv),
+            "u": system.arguments.input_vector(None),
+            "t": np.zeros(1),
+        }
         given = [known[n] for n in kernel.names_in]
         if found.rank == len(system.row_names):
             routes["kernel"] = python_loop("f(*given)", f=kernel, given=given)

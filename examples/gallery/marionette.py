@@ -26,7 +26,7 @@ def main(out) -> dict[str, object]:
     off = np.abs(np.stack([run[n] for n in leading.coordinates], axis=1) - leading.motion.sampled(run.t)[0]).max()
     tension = {n: -run.multiplier(f"{n} string") for n in SIDES}
     rows = {
-        "degrees of freedom, of which led": f"{system.report(start).mobility}, {len(system.led)}",
+        "degrees of freedom, of which led": f"{system.report(start).mobility}, {len(system.description.prescribed)}",
         "bar and strings off their motions, at most (m)": float(off),
         "frequency of the free swing (Hz)": max(mode.frequency for mode in da.linearize(system, rest).modes),
         "least tension of the hands' strings (N)": float(min(map(np.min, tension.values()))),

@@ -203,7 +203,7 @@ def rank_policy(system: SystemLike | None = None, p: Parameters = None, accuracy
     """
     if system is None:
         return _scaled(ACCURACY if accuracy is None else accuracy)
-    key = None if p is None else np.asarray(system.parameter_vector(p), dtype=float).tobytes(), accuracy
+    key = None if p is None else np.asarray(system.arguments.parameter_vector(p), dtype=float).tobytes(), accuracy
     known = _known.get(system)
     found = None if known is None else known.get(key)
     if found is not None:
@@ -213,7 +213,7 @@ def rank_policy(system: SystemLike | None = None, p: Parameters = None, accuracy
     if like is not None:
         made = _scaled(ACCURACY if accuracy is None else accuracy, like.sizes, like.units, like.length)
     else:
-        sizes, units, length = usual_sizes(system, np.asarray(system.parameter_vector(p), dtype=float)[None])
+        sizes, units, length = usual_sizes(system, np.asarray(system.arguments.parameter_vector(p), dtype=float)[None])
         made = _scaled(ACCURACY if accuracy is None else accuracy, sizes[0], units[0], float(length[0]))
     with _lock:
         known = _known.setdefault(system, {})
@@ -245,7 +245,7 @@ def usual_sizes(system: SystemLike, p: np.ndarray) -> tuple[np.ndarray, np.ndarr
     p: (N, np) parameters.
     """
     m, count = len(system.rows.of), len(p)
-    if (whole := getattr(system, "selected_from", None)) is not None:  # measured once, for all selections
+    if (whole := system.kernels.selected_from) is not None:  # measured once, for all selections
         policy, chosen = rank_policy(whole[0], p[0, : len(whole[0].p_names)]), list(whole[1])
         sizes, units = (np.tile(x[chosen], (count, 1)) for x in (policy.sizes, policy.units))
         return sizes, units, np.full(count, policy.length)
@@ -352,7 +352,7 @@ def usual_inertias(system: SystemLike) -> np.ndarray:
 
 def _inertia_weights(system: SystemLike, p: Parameters) -> np.ndarray:
     """(2, nv, nv): what gives M a usual diagonal of 1, element by element, and the limit of its eigenvalues times 1."""
-    key = None if p is None else np.asarray(system.parameter_vector(p), dtype=float).tobytes()
+    key = None if p is None else np.asarray(system.arguments.parameter_vector(p), dtype=float).tobytes()
     known = _inertias.setdefault(system, {})
     if key not in known:
         rng, reach = np.random.default_rng(0), np.where(angular_velocities(system), 1.0, system.layout.length)

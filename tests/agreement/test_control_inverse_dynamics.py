@@ -117,7 +117,7 @@ def test_what_cannot_be_driven_is_found_and_named(seed, spare):
     assert r.mobility - r.reach == lacking == len(r.undriven) == max(0, -spare)
     assert (r.status == control.Verdict.UNREACHED) == (lacking > 0)
     for motion in r.undriven:
-        z = system.velocity_vector(motion, "motion")
+        z = system.arguments.velocity_vector(motion, "motion")
         assert np.abs(B.T @ z).max(initial=0) < 1e-7
         assert np.abs(A @ z).max() < 1e-7
         assert "none of them drives" in r.message

@@ -112,7 +112,7 @@ def test_columns_and_pairs_of_long_chains_are_the_closed_forms(seed):
     x, a, u = random_state(system, seed).replace(t=0.7), rng.normal(size=system.nv), rng.normal(size=3)
     expected = system.inverse_dynamics_derivatives(x, a, u=u)
     *columns, force_q, force_v = system.evaluate("long_chain_columns", x, a=a, u=u)
-    by_q, by_v, by_a = system._pairs.product(*columns)
+    by_q, by_v, by_a = system.kernels.pairs.product(*columns)
     for mine, theirs in zip((by_q - force_q, by_v - force_v, by_a), expected):
         close(mine, theirs, 1e-12)
 

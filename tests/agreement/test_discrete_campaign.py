@@ -57,7 +57,7 @@ class Equations:
         return f(*(given[k] for k in f.name_in()))
 
     def residual(self, q0, v0, u, p, delta, lam, v1, mu, t):
-        n, h, led = self.system.nv, STEP, list(self.system.led.values())
+        n, h, led = self.system.nv, STEP, list(self.system.description.prescribed.values())
         e, zero = ca.SX.sym("e", n), ca.SX.zeros(n)
 
         def plus(q, d):
@@ -96,7 +96,7 @@ def test_steps_of_random_machines_have_the_derivatives_of_their_equations(seed):
     system, x = machine(seed)
     rng = np.random.default_rng([seed, 43])
     assert system.u_names[0] == "lead"
-    u, p = rng.normal(size=len(system.u_names)), system.parameter_vector(None)
+    u, p = rng.normal(size=len(system.u_names)), system.arguments.parameter_vector(None)
     step = da.discrete_step(system, x, STEP, u=u)
     names = list(system.row_names)
     assert len(step.rows) < len(names)  # a row is said twice

@@ -141,7 +141,7 @@ def test_directional_derivatives_are_those_of_differences(tmp_path):
 
     def at_shift(s):
         x, u = (at + s * seed)[: q + n], (at + s * seed)[q + n :]
-        out = kernel(*[{"q": x[:q], "v": x[q:], "u": u, "p": system.defaults}[k] for k in kernel.names_in])[1]
+        out = kernel(*[{"q": x[:q], "v": x[q:], "u": u, "p": system.arguments.defaults}[k] for k in kernel.names_in])[1]
         energy = system.energy(system.state(x[:q], x[q:]))
         return np.concatenate([out, [energy]])
 

@@ -98,7 +98,7 @@ def test_adjoints_are_transposed_directional_derivatives(name, tmp_path):
 
     def shifted(s):
         y = at + s * along
-        values = {"q": y[:q], "v": y[q : q + n], "u": y[q + n :], "p": system.defaults}
+        values = {"q": y[:q], "v": y[q : q + n], "u": y[q + n :], "p": system.arguments.defaults}
         return kernel(*[values[k] for k in kernel.names_in])[1]
 
     difference = (shifted(1e-6) - shifted(-1e-6)) / 2e-6

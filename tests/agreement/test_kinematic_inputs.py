@@ -50,7 +50,7 @@ def test_a_motor_with_the_force_of_the_drive_gives_the_same_motion(seed):
     by_motor = motored.constraint_forces(there, u=[force])
     a, b = by_input.acceleration, by_motor.acceleration
     assert a.success
-    assert a.vdot[system.led["lead"]] == pytest.approx(u[0], abs=1e-9)
+    assert a.vdot[system.description.prescribed["lead"]] == pytest.approx(u[0], abs=1e-9)
     size = np.abs(b.vdot).max()
     np.testing.assert_allclose(a.vdot, b.vdot, atol=1e-8 * size)
     for name, wrench in by_motor.joints.items():
@@ -58,7 +58,7 @@ def test_a_motor_with_the_force_of_the_drive_gives_the_same_motion(seed):
             np.testing.assert_allclose(by_input.joints[name], wrench, atol=1e-8 * max(1.0, np.abs(wrench).max()))
     found = control.actuator_forces(system, x, a.vdot)
     assert found.u[found.names.index("lead")] == pytest.approx(force, rel=1e-7, abs=1e-8)
-    assert by_input.power["lead"] == pytest.approx(force * x.v[system.led["lead"]])
+    assert by_input.power["lead"] == pytest.approx(force * x.v[system.description.prescribed["lead"]])
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -79,7 +79,7 @@ def test_full_and_reduced_linear_models_agree_in_coordinates_that_are_functions(
     np.testing.assert_allclose(model.A, A, atol=1e-5 * np.abs(A).max())
     np.testing.assert_allclose(model.B, B, atol=1e-5 * np.abs(B).max())
     full = da.linearize_full(system, x, u={"lead": 0.7})
-    k = system.led["lead"]
+    k = system.description.prescribed["lead"]
     assert not full.vdot_q[k].any()
     assert not full.vdot_v[k].any()
     assert full.vdot_u[k, system.u_names.index("lead")] == 1.0
@@ -206,7 +206,7 @@ def test_led_mechanisms_are_copied_merged_and_described():
     for prefix in ("a ", "b "):
         whole.merge(m, prefix=prefix)
     both = whole.compile()
-    assert set(both.led) == {"a lead", "b lead"}
+    assert set(both.description.prescribed) == {"a lead", "b lead"}
     vdot = both.acceleration(both.state(np.tile(x.q, 2), np.tile(x.v, 2)), u={"b lead": 2.0}).vdot
     np.testing.assert_allclose(vdot[system.nv :], system.acceleration(x, u={"lead": 2.0}).vdot, atol=1e-9)
     report = system.report(x)

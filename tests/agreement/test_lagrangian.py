@@ -159,9 +159,9 @@ def test_frames_of_a_body_share_their_kernels(case):
     system, x = case
     base = system.layout.mechanism.bodies["base"]
     system.frame_derivatives(x, base.at(0.1, 0.2, 0.3))
-    before = len(system._kernels)
+    before = len(system.kernels.compiled)
     found = system.frame_derivatives(x, base.at(0.4, -0.2, 0.3))
-    assert len(system._kernels) == before
+    assert len(system.kernels.compiled) == before
     assert not system.frame_derivatives(x, system.layout.mechanism.ground.at(1, 2, 3)).g_dqdq.any()
     turned = system.frame_derivatives(x, "base").d("base.wx", "base.wy")
     close(found.d("base.wx", "base.wy")[:3, 3], turned[:3] @ [0.4, -0.2, 0.3, 1.0], 1e-13)
@@ -172,7 +172,7 @@ def twice(f, system, x):
     n = system.nv
     d, e, v = (ca.SX.sym(name, n) for name in "dev")
     plus = system.function("plus")
-    given = {"q": plus(plus(ca.DM(x.q), d), e), "v": v, "p": ca.DM(system.parameter_vector(None))}
+    given = {"q": plus(plus(ca.DM(x.q), d), e), "v": v, "p": ca.DM(system.arguments.parameter_vector(None))}
     value = ca.vec(f.call([given[name] for name in f.name_in()], True, False)[0])
     at = ((d, np.zeros(n)), (e, np.zeros(n)), (v, x.v))
     first = ca.jacobian(value, e)

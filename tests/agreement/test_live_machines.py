@@ -26,7 +26,7 @@ def test_kernels_give_the_numbers_of_the_machine_code(name):
         poses = [system.pose(state, n) for n in bodies]
         expected["poses"] = np.concatenate([np.r_[T[:3, :3].ravel(), T[:3, 3]] for T in poses])
         expected["twists"] = np.concatenate([system.twist(state, n, axes="world") for n in bodies])
-        out = system.evaluate_kernel(system.kernel("equations"), state, None, None, {})
+        out = system.kernels.at(system.kernel("equations"), state, None, None, {})
         expected["equations"] = np.concatenate([np.ravel(part) for part in out])
         for what, numbers in expected.items():
             scale = np.abs(numbers).max(initial=1e-300)

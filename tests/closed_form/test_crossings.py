@@ -181,7 +181,7 @@ def test_a_crossing_converges_with_order_five(branch, monkeypatch):
     for angle in sizes:
         x, same = start(loop, geared, (branch,), angle, -2.0)
         crosser = crossing.Crosser(
-            loop, loop.parameter_vector(None), np.zeros(0), rates, lambda s, least: loop.project(s),
+            loop, loop.arguments.parameter_vector(None), np.zeros(0), rates, lambda s, least: loop.project(s),
             usual=len(loop.row_names), hit=1e-7, left=10.0, room=10.0, rtol=1e-12, stay=1.0,
         )  # fmt: skip
         found = crosser.cross(x)

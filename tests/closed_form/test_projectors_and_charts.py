@@ -234,11 +234,11 @@ def test_the_angle_of_a_cut_joint_can_lead():
     x = system.assemble({"A": 0.6, "B": 1.5}, v={"A": 0.7, "B": -0.4}, guess=zoo.five_bar_start()[0])
     (loop,) = {name.split(".")[0] for name in system.row_names}
     chart = charts.named(system, x, ["A", loop])
-    angle, speed = system.cut_joint(x, loop)
+    angle, speed = system.evaluate("cut_joint", x, frame=loop)
     np.testing.assert_allclose(chart.coordinates(x), [0.6, angle[0]], atol=1e-12)
     np.testing.assert_allclose(chart.rate(x), [0.7, speed[0]], atol=1e-12)
     at = chart.state(chart.start + np.array([0.1, 0.05]))
-    assert system.cut_joint(at, loop)[0][0] == pytest.approx(angle[0] + 0.05, abs=1e-11)
+    assert system.evaluate("cut_joint", at, frame=loop)[0][0] == pytest.approx(angle[0] + 0.05, abs=1e-11)
     run = da.simulate(system, x, 0.1, coordinates=["A", loop])
     other = da.simulate(system, x, 0.1)
     assert run.charts[0][1].names == ("A", loop)

@@ -137,7 +137,7 @@ def test_bennett_linkage(degrees, theta2):
     system = zoo.bennett().compile(backend="casadi")
     x = system.state(q, v)
     assert np.abs(system.residuals(x)).max() < 1e-13
-    (theta4,), _ = system.cut_joint(x, "theta4")
+    (theta4,), _ = system.evaluate("cut_joint", x, frame="theta4")
     assert abs(abs(theta4) - q["theta2"]) < 1e-12
 
 

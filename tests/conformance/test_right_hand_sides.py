@@ -18,7 +18,7 @@ def made(system, name, p=None, **more):
     return make_field(
         name,
         system.kernel("equations"),
-        {"p": system.parameter_vector(p)},
+        {"p": system.arguments.parameter_vector(p)},
         **{"nq": system.nq, "nv": system.nv, "rows": len(system.row_names), "driven": False, "options": {}, **more},
         powers=len([n for n in system.work_names if n != "drivers"]),
     )

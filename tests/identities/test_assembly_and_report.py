@@ -236,7 +236,7 @@ def test_a_row_that_can_never_hold_is_refused():
 def test_the_angle_of_a_cut_joint_is_that_of_the_bodies():
     system = four_bar()
     x = system.assemble({"A": 0.6}, v={"A": 2.0})
-    q, v = system.cut_joint(x, "C")
+    q, v = system.evaluate("cut_joint", x, frame="C")
     assert q[0] == pytest.approx(x["D"] - x["A"] - x["B"], abs=1e-12)
     assert v[0] == pytest.approx(x.rate("D") - x.rate("A") - x.rate("B"), abs=1e-12)
 

@@ -169,7 +169,7 @@ def test_a_run_that_cannot_be_leaves_the_others_as_they_are(name, value, recwarn
     runs, states = (f(system, {"A": 0.5}, *more, p=p) for f, more in ((da.ensemble, [0.1]), (da.assemble_many, [])))
     sweeps = da.sweep_many(system, path, p=p)
     x = system.assemble({"A": 0.5})
-    P = np.tile(system.parameter_vector(None), (4, 1))
+    P = np.tile(system.arguments.parameter_vector(None), (4, 1))
     P[2, system.p_names.index(name)] = value
     models = da.linearize_many(system, [x] * 4, p=P)
     for messages in (runs.messages, states.messages, sweeps.messages, models.messages):

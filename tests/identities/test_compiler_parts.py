@@ -10,7 +10,7 @@ from dalembert.compiler import Kernel, repeats
 from dalembert.compiler.build import compile_parts
 from dalembert.compiler.kernel import Interface, restored
 from dalembert.compiler.parts import ProgramPart
-from dalembert.system import evaluating as systems
+from dalembert.system import kernels as systems
 from random_loops import random_closed
 
 

@@ -102,7 +102,7 @@ def test_a_motion_is_the_same_whichever_way_its_equations_are_solved(name, monke
 @pytest.mark.parametrize("name", ["five_bar", "sarrus", "stewart", "rolling_disc"])
 def test_usual_lengths_of_rows_do_not_depend_on_the_way(name, in_loops, monkeypatch):
     system = getattr(zoo, name)().compile()
-    p = system.parameter_vector(None)[None]
+    p = system.arguments.parameter_vector(None)[None]
     dense = usual_sizes(system, p)
     monkeypatch.setattr(rows, "DENSE", np.inf)
     for ours, theirs in zip(dense, usual_sizes(system, p)):

@@ -44,7 +44,7 @@ def test_a_motion_with_feedback_is_made_of_single_steps(backend):
     m.add_motor("push", "x")
     system = m.compile(backend=backend)
     start = system.project(system.state({"x": 0.2}, {"x": 0.5, "ball.wx": 1.0, "ball.wz": 3.0}, 0.4))
-    rng, h, N, p = np.random.default_rng(3), 0.01, 12, system.parameter_vector(None)
+    rng, h, N, p = np.random.default_rng(3), 0.01, 12, system.arguments.parameter_vector(None)
     u, K, limits = rng.normal(size=(N, 1)), rng.normal(size=(N, 1, 8)), (np.array([-2.0]), np.array([1.5]))
     wanted = np.array([[*system.plus(start.q, 0.1 * rng.normal(size=4)), *rng.normal(size=4)] for _ in range(N)])
     taken = followed(system, [start], h, u, p, (K, wanted, limits))

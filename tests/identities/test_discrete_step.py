@@ -271,7 +271,7 @@ def test_kinematic_inputs_and_moving_bases():
 def test_second_derivatives_against_differences_of_first_ones(seed):
     """Along the manifold, by q, v, u and p together, quaternions included; multipliers as well."""
     system, x = top() if seed == 0 else random_closed(seed, bodies=3, loops=1)
-    u, p, h = np.full(len(system.u_names), 2.0), system.parameter_vector(None), 0.02
+    u, p, h = np.full(len(system.u_names), 2.0), system.arguments.parameter_vector(None), 0.02
     step = da.discrete_step(system, x, h, u=u)
     rng, K = np.random.default_rng(seed), admissible(system, x)
     w = np.concatenate([K @ rng.normal(size=K.shape[1]), rng.normal(size=len(u) + len(p))])

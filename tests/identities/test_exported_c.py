@@ -78,7 +78,7 @@ def test_accelerations_and_the_shortest_multipliers_are_those_of_the_null_space(
         np.testing.assert_allclose(vdot, wanted.vdot, rtol=0, atol=1e-10 * np.abs(wanted.vdot).max())
         np.testing.assert_allclose(lam, wanted.multipliers, rtol=0, atol=1e-9 * np.abs(wanted.multipliers).max())
         A, M = system.constraint_matrix(x).copy(), system.mass_matrix(x).copy()
-        for d in system.led.values():  # moves as it is told
+        for d in system.description.prescribed.values():  # moves as it is told
             A[:, d], own = 0.0, M[d, d]
             M[d], M[:, d], M[d, d] = 0.0, 0.0, own
         white = A / policy.sizes[:, None] @ np.linalg.inv(np.linalg.cholesky(M).T)

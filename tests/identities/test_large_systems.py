@@ -168,9 +168,9 @@ def test_implicit_steps_of_large_systems_use_the_same_exact_jacobian(monkeypatch
 
 
 def test_the_mass_matrix_by_columns_is_that_of_composite_bodies(monkeypatch):
-    from dalembert.system import tree
+    from dalembert.system import dynamics
 
     system, x, _ = branched()
     expected = system.mass_matrix(x)
-    monkeypatch.setattr(tree, "LONG_MASS", 0)
+    monkeypatch.setattr(dynamics, "LONG_MASS", 0)
     agree(system.mass_matrix(x), expected, 1e-14)

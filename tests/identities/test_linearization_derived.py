@@ -196,7 +196,7 @@ def test_second_derivatives_of_multipliers_and_by_inputs(led):
         at = system.state(x.q + step[:n], x.v + step[n : 2 * n])
         kernel = system.kernel("acceleration_derivatives")
         names = system.function("acceleration_derivatives").name_out()
-        found = dict(zip(names, system.evaluate_kernel(kernel, at, u + step[2 * n :], None, {})))
+        found = dict(zip(names, system.kernels.at(kernel, at, u + step[2 * n :], None, {})))
         return np.hstack([found[f"{of}_{k}"].reshape(len(found[of]), -1) for k in "qvu"])
 
     for of in ("vdot", "multipliers"):

@@ -16,7 +16,7 @@ from dalembert.simulation.singular.local_cone import ElementRows, LocalCone
 def test_a_cone_by_elements_is_the_cone(loops, angle):
     """Singular values, the projection of a velocity, the nearest motion and how fast the position opens."""
     system = zoo.ladder(loops).compile()
-    p, u = system.parameter_vector(None), system.input_vector(None)
+    p, u = system.arguments.parameter_vector(None), system.arguments.input_vector(None)
     x = system.state(*zoo.ladder_start(loops, angle, -3.0))
     tangent = tangent_of_motion(system, x, p)
     dense = TangentCone.of(system, x, p, loops, 2 * loops, tangent, u)
@@ -44,7 +44,7 @@ def test_verdicts_on_passages_do_not_depend_on_the_route(loops, rtol):
     run = da.simulate(system, system.state(*zoo.ladder_start(loops)), 2.0, rtol=rtol, atol=0.1 * rtol)
     assert len(run._met) == 2
     for met in run._met:
-        x, u = system.state(np.array(met.q), np.array(met.v), met.t), system.input_vector(None)
+        x, u = system.state(np.array(met.q), np.array(met.v), met.t), system.arguments.input_vector(None)
         dense, sparse = passages._seen(system, run.p, met, x, u), passages._seen_in_many_loops(system, run.p, met, x)
         assert sparse.rank == dense.rank == loops
         assert sparse.rows == dense.rows
@@ -57,5 +57,5 @@ def test_verdicts_on_passages_do_not_depend_on_the_route(loops, rtol):
 def test_dependencies_between_loops_are_left_to_decompositions():
     """Two loops that carry one body twice: no loop is singular by itself, so elements do not tell."""
     system = zoo.planar_3rrr().compile()
-    x, p = system.state(), system.parameter_vector(None)
+    x, p = system.state(), system.arguments.parameter_vector(None)
     assert LocalCone.of(system, x, p, ElementRows.of(system, x, p), 1) is None

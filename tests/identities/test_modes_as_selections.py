@@ -11,7 +11,7 @@ from dalembert.formulations.mode_rows import mode_field, mode_guards
 from dalembert.native.bound import Bound
 from dalembert.simulation.hybrid.guards import guard_values
 from dalembert.simulation.hybrid.mode_data import ModeData
-from dalembert.simulation.hybrid.phase_system import PhaseSystem
+from dalembert.simulation.hybrid.phase_parts import KernelsOfPhase
 
 ARGUMENTS = ("q", "v", "u", "p", "t")
 
@@ -82,7 +82,7 @@ def agree(phase):
     field, guards = (f(data.rows(rows)) for f in (mode_field, mode_guards))
     ode = Bound.of(system.kernel("ode", rows=rows), {"p": p})
     traced = Bound.of(
-        system.custom_kernel(("phase_events",), ARGUMENTS, lambda s: guard_values(system, s), rows=rows), {"p": p}
+        system.kernels.custom(("phase_events",), ARGUMENTS, lambda s: guard_values(system, s), rows=rows), {"p": p}
     )
     n = system.nq + system.nv + len(system.work_names)
     for k in range(1, len(phase.t) - 1):
@@ -102,8 +102,8 @@ def test_nothing_is_traced_when_the_mode_changes(monkeypatch):
 
     system, state, end = box(0.0)
     state = system.state(np.r_[0.9, 0.3, 0.2, 0.1, 0, 0, 0.3] / np.r_[[0.95**0.5] * 4, 1, 1, 1], state.v)
-    monkeypatch.setattr(PhaseSystem, "_traced", refused)
-    monkeypatch.setattr(PhaseSystem, "custom_kernel", refused)
+    monkeypatch.setattr(KernelsOfPhase, "_traced", refused)
+    monkeypatch.setattr(KernelsOfPhase, "custom", refused)
     run = da.simulate(system, state, end)
     assert run.success, run.summary()
     assert len({phase.system.mode for phase in run.phases}) > 3

@@ -147,7 +147,7 @@ def test_powers_add_up():
     """Those of forces and joints to v · Q, those of inputs to what inputs add, and each to the rate of its work."""
     system = arm().compile()
     u = {"motor": [0.3, -0.2, 0.4], "lift": 0.7}
-    p = system.parameter_vector({"k": 25.0})
+    p = system.arguments.parameter_vector({"k": 25.0})
     start = system.assemble({"A": 0.4, "B": da.rotation("x", 0.7)}, v={"A": 1.0, "B": [0.3, 1.0, -0.5]}, p=p)
     h = 1e-3
     run = da.simulate(system, start, 0.4, u=u, p=p, t_eval=h * np.arange(401), rtol=1e-11, atol=1e-12)
@@ -192,7 +192,7 @@ def test_power_of_an_input_is_what_it_adds_where_it_is_not_a_force():
 def test_inputs_parameters_and_time_of_each_record_count():
     """Accelerations, multipliers and reactions of a driven arm with a controller, at the records one by one."""
     system = arm().compile()
-    p = system.parameter_vector({"k": 25.0})
+    p = system.arguments.parameter_vector({"k": 25.0})
     start = system.assemble({"A": 0.4}, v={"A": 1.0}, p=p)
     run = da.simulate(
         system, start, 0.3, p=p, period=0.05, u=lambda t, s: {"motor": [t, -2.0 * t, 1.0], "lift": 3.0 * s["A"]}

@@ -17,7 +17,7 @@ def by_casadi(system, x, u, rows):
     n, m = system.nv, len(system.rows.of) if rows is None else len(rows)
     sizes = {"q": n, "v": n, "u": len(u), "p": len(system.p_names)}
     first, second = ({k: ca.MX.sym(f"{k}{i}", s) for k, s in sizes.items()} for i in (1, 2))
-    here = {"q": x.q, "v": x.v, "u": u, "p": system.parameter_vector(None), "t": np.array([x.t])}
+    here = {"q": x.q, "v": x.v, "u": u, "p": system.arguments.parameter_vector(None), "t": np.array([x.t])}
     moved = {
         "q": plus(plus(here["q"], second["q"]), first["q"]),
         **{k: here[k] + second[k] + first[k] for k in "vup"},

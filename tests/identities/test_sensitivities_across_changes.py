@@ -13,7 +13,7 @@ TIGHT = {"rtol": 1e-11, "atol": 1e-12}
 
 def differences(make, run, names, of, step):
     """(of, names) central differences of order four of the last values of runs with other parameters."""
-    at = run.system.parameter_vector(run.p)
+    at = run.system.arguments.parameter_vector(run.p)
 
     def last(name, x):
         p = dict(zip(run.system.p_names, at))

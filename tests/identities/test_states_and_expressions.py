@@ -44,8 +44,8 @@ def test_numbers_and_expressions_agree(question):
     system, f = m.compile("casadi"), QUESTIONS[question]
     x = random_state(system, 3).replace(t=0.8)
     asked = "question", question
-    kernel = system.custom_kernel(asked, ("q", "v", "p", "t"), lambda s: array(ca.SX(f(s.state.user()))))
-    traced = system.evaluate_kernel(kernel, x, None, None, {})
+    kernel = system.kernels.custom(asked, ("q", "v", "p", "t"), lambda s: array(ca.SX(f(s.state.user()))))
+    traced = system.kernels.at(kernel, x, None, None, {})
     seen = []
 
     def watch(t, s):  # the state that a callback sees knows the parameters of the run

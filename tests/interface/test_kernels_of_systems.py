@@ -108,11 +108,11 @@ def test_frames_anywhere_in_a_body_share_one_kernel():
         for name, axes in [("pose", "world"), ("jacobian_derivatives", "body"), *asked]:
             more = {"a": a} if name in ("frame_acceleration", "jacobian_derivatives") else {}
             ours = system.evaluate(name, x, frame=frame, axes=axes, **more)
-            alone = system.evaluate_kernel(system.kernel(name, frame=frame, axes=axes), x, None, None, more)
+            alone = system.kernels.at(system.kernel(name, frame=frame, axes=axes), x, None, None, more)
             several = isinstance(ours, tuple)
             for one, other in zip(ours if several else [ours], alone if several else [alone], strict=True):
                 np.testing.assert_allclose(one, other, atol=1e-12)
-    count = len(system._kernels)
+    count = len(system.kernels.compiled)
     for k in range(20):
         system.jacobian(x, body.at(0.01 * k))
-    assert len(system._kernels) == count
+    assert len(system.kernels.compiled) == count

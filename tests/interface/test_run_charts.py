@@ -40,7 +40,7 @@ def test_cut_joints_lead_a_run_as_they_lead_a_linear_model():
     assert run.chart(0).names == ("A", "E")
     np.testing.assert_allclose(run.q[-1], other.q[-1], atol=1e-8)
     assert run.chart().names == ("A", "E")
-    angle, speed = system.cut_joint(run.state(), "E")
+    angle, speed = system.evaluate("cut_joint", run.state(), frame="E")
     assert np.sin(0.5 * (run.y[-1, 1] - angle[0])) == pytest.approx(0, abs=1e-9)
     assert np.abs(np.diff(run.y[:, 1])).max() < 1.0
     assert run.y_rate[-1, 1] == pytest.approx(speed[0], abs=1e-8)
@@ -144,7 +144,7 @@ def test_the_angle_of_a_cut_joint_turns_on_without_a_jump():
     usual = zoo.four_bar().compile()
     a, b, d = usual.state(*zoo.four_bar_start(0.6)).q
     x = system.assemble(guess={"D": d, "C": a + b - d, "B": -b})
-    assert system.cut_joint(x, "A")[0][0] == pytest.approx(0.6, abs=1e-9)
+    assert system.evaluate("cut_joint", x, frame="A")[0][0] == pytest.approx(0.6, abs=1e-9)
     chart = system.chart(x, ["A"])
     x = chart.state(chart.start, rate=[12.0])
     run = da.simulate(system, x, 1.5, coordinates=["A"])
@@ -152,5 +152,5 @@ def test_the_angle_of_a_cut_joint_turns_on_without_a_jump():
     assert [c.names for _, c in run.charts] == [("A",)]
     assert run.y[-1, 0] > 4 * np.pi
     assert (np.diff(run.y[:, 0]) > 0).all()
-    turned = run.y[:, 0] - [system.cut_joint(run.state(k), "A")[0][0] for k in range(len(run.t))]
+    turned = run.y[:, 0] - [system.evaluate("cut_joint", run.state(k), frame="A")[0][0] for k in range(len(run.t))]
     np.testing.assert_allclose(np.sin(turned / 2), 0, atol=1e-9)

@@ -114,10 +114,10 @@ def requested(
     frames: Any,
 ) -> Request:
     """The rows of an assembly and its start."""
-    on = system.active_rows(active)
+    on = system.arguments.active_rows(active)
     q, v = _held_names(system, q, "q"), _held_names(system, v, "v")
-    start, p = system.begin({} if guess is None else guess, p)
-    values = np.array(system.parameter_vector(p), dtype=float)[None]
+    start, p = system.arguments.begin({} if guess is None else guess, p)
+    values = np.array(system.arguments.parameter_vector(p), dtype=float)[None]
     held, held_v = places(q, system.q_names, system.layout.q_slice), places(v, system.v_names, system.layout.v_slice)
     if q or v:
         target = system.state(q or None, v or None)  # checks sizes

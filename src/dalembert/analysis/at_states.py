@@ -45,7 +45,7 @@ def state_rows(
     def wide(x: Any, n: int) -> np.ndarray:
         return np.broadcast_to(x, (*shape, n))
 
-    p = system.parameter_vector(p) if p is None or isinstance(p, Mapping) else np.asarray(p)
+    p = system.arguments.parameter_vector(p) if p is None or isinstance(p, Mapping) else np.asarray(p)
     u = np.zeros(len(system.u_names)) if u is None else u
     return StateRows(
         q, wide(0.0 if v is None else v, system.nv), wide(u, len(system.u_names)), wide(p, len(system.p_names)),

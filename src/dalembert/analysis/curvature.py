@@ -119,7 +119,7 @@ def curvature(
     """
     check_system(system)
     checks.whole(samples, "samples", least=0, most=1000)
-    x, _, p = system.resolve({} if state is None else state, None, p)
+    x, _, p = system.arguments.resolve({} if state is None else state, None, p)
     _check(system, x, p)
     largest, terms, first, looked = 0.0, 0.0, None, 0
     rng = np.random.default_rng(0)
@@ -148,9 +148,9 @@ def _check(system: SystemLike, x: StateLike, p: Parameters) -> None:
     name, of = system.name, np.array(system.rows.of)
     if not system.nv:
         raise ArgumentError(f"nothing moves in '{name}'; curvature needs a joint that does.")
-    if system.led:
+    if prescribed := system.description.prescribed:
         raise ArgumentError(
-            f"'{name}' has kinematic inputs ({', '.join(system.led)}), which prescribe motion; curvature is that "
+            f"'{name}' has kinematic inputs ({', '.join(prescribed)}), which prescribe motion; curvature is that "
             "of free motion. Compile it without them."
         )
     if not len(of):
@@ -206,7 +206,7 @@ def _riemann(
     if system.rows.of:
         on = tangent(system, x, p)
     K = None if on is None else on.admissible
-    jet = metric_jet(system, x.q, system.parameter_vector(p), x.t, K)
+    jet = metric_jet(system, x.q, system.arguments.parameter_vector(p), x.t, K)
     g, n = jet.g, system.nv
     size = np.sqrt(np.maximum(np.diag(g), 1e-300))
     if not np.isfinite(g).all() or rank_policy().reveal(g / (size[:, None] * size), 1.0).rank < n:

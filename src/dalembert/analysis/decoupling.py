@@ -40,8 +40,8 @@ class DecouplingCoordinates:
     def __init__(self, system: SystemLike, origin: StateLike, p: Parameters, curvature: float = 0.0):
         """curvature: the largest component of the curvature at the origin, 1/(kg m²), which is rounding."""
         self.system, self.origin, self.p, self.curvature = system, origin, p, curvature
-        self._numbers = system.parameter_vector(p)
-        self._f = system.keep(("christoffel",), lambda: _christoffel(system))
+        self._numbers = system.arguments.parameter_vector(p)
+        self._f = system.memo(("christoffel",), lambda: _christoffel(system))
         M = system.mass_matrix(origin, p=p)
         self._start = np.linalg.cholesky(M[::-1, ::-1])[::-1, ::-1].T  # mᵀ: the reverse Cholesky factor of M is m
 
@@ -67,11 +67,11 @@ class DecouplingCoordinates:
         return self._to(x)[1] @ x.v
 
     def _at(self, state: StateGiven) -> StateLike:
-        return self.system.resolve(state, None, self._numbers)[0]
+        return self.system.arguments.resolve(state, None, self._numbers)[0]
 
     def forces(self, state: StateGiven, tau: Any) -> np.ndarray:
         """ϑ̈ = W^−ᵀ τ, (nv,), at a state under joint forces tau, (nv,) or by velocity names: all that acts."""
-        return np.linalg.solve(self.jacobian(state).T, self.system.velocity_vector(tau, "tau"))
+        return np.linalg.solve(self.jacobian(state).T, self.system.arguments.velocity_vector(tau, "tau"))
 
     def state(self, theta: ArrayLike, rates: ArrayLike | None = None) -> Any:
         """The state at ϑ = theta with ϑ̇ = rates, (nv,) each (default: at rest), on the geodesic from the origin."""
@@ -85,7 +85,9 @@ class DecouplingCoordinates:
 
         y = self._integrate(slope, np.concatenate([self.origin.q, self._start.ravel()]), lambda y: y[:n])
         v = np.zeros(n) if rates is None else checks.vector(rates, n, "rates")
-        return self.system.belonging(self.system.state(y[:n], np.linalg.solve(y[n:].reshape(n, n), v)), self.p)
+        return self.system.arguments.belonging(
+            self.system.state(y[:n], np.linalg.solve(y[n:].reshape(n, n), v)), self.p
+        )
 
     def _to(self, x: StateLike) -> tuple[np.ndarray, np.ndarray]:
         """ϑ and W at a state: (1) along the straight line from the origin."""
@@ -146,7 +148,7 @@ def decoupling_coordinates(
     array([0.3, 1. ])
     """
     check_system(system)
-    x, _, p = system.resolve({} if state is None else state, None, p)
+    x, _, p = system.arguments.resolve({} if state is None else state, None, p)
     if system.rows.of:
         raise ArgumentError(
             f"'{system.name}' has constraints ({', '.join(dict.fromkeys(system.rows.of))}); decoupling coordinates are "

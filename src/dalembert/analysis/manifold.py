@@ -78,7 +78,7 @@ class Tangent:
 
 def tangent_of_motion(system: SystemLike, state: StateLike, p: Parameters) -> Tangent:
     """The tangent with what kinematic inputs lead as it is: no part of admissible motions; its axes of V come last."""
-    led = list(system.led.values())
+    led = list(system.description.prescribed.values())
     if not led:
         return tangent(system, state, p)
     n, free = system.nv, np.setdiff1d(np.arange(system.nv), led)

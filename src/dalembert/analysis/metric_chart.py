@@ -33,7 +33,7 @@ class MetricJet:
 def metric_jet(system: SystemLike, q: np.ndarray, p: np.ndarray, t: float, K: np.ndarray | None) -> MetricJet:
     """At (q, t) with parameters p, along the columns of K (nv, d); None: along every velocity."""
     n, d = (system.nv, system.nv) if K is None else K.shape
-    f = system.keep(("metric jet", K is None, d), lambda: _derivatives(system, None if K is None else d))
+    f = system.memo(("metric jet", K is None, d), lambda: _derivatives(system, None if K is None else d))
     given = [q, p, t] if K is None else [q, p, t, K]
     g, along, across, second, phi = (np.array(y) for y in f(*given))
     along = along.reshape(d, n, d).transpose(2, 0, 1)  # [a, b, l] = ∂_a g_bl; CasADi is column-major

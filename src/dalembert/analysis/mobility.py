@@ -155,7 +155,7 @@ def report(system: SystemLike, state: StateLike, p: Parameters, on: np.ndarray) 
         closed,
         {name: K[i].tolist() for i, name in enumerate(system.v_names)},
         REACH if near is None else float(REACH * far[system.v_names.index(near[1])]),
-        tuple(system.v_names[d] for d in system.led.values()),
+        tuple(system.v_names[d] for d in system.description.prescribed.values()),
         reversed_,
         isolated,
         tuple(system.layout.joints),
@@ -183,7 +183,7 @@ def _nearby(
             directions = [*second.directions(directions[0])[:PROBES], *directions]
     policy, sharp = rank_policy(system, p), rank_policy(system, p, 0.1 * ACCURACY)
     away, beside = list[Tangent](), list[Tangent]()
-    rows = BranchRows(system, np.array(system.parameter_vector(p), dtype=float)[None], state.t, on)
+    rows = BranchRows(system, np.array(system.arguments.parameter_vector(p), dtype=float)[None], state.t, on)
     for direction in directions:
         size = np.abs(direction / far).max(initial=0.0)
         if size == 0 or (away and away[-1].rank == len(here.A)):

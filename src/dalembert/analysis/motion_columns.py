@@ -69,7 +69,7 @@ def speed_units(system: Any) -> list[str]:
 def input_units(system: Any) -> list[str]:
     """Those of motors, actuators and servos; nothing is known of other inputs."""
     known = {f.name: f.input_units for f in system.layout.mechanism.forces.values()}
-    return [unit for name, n in system.input_sizes.items() for unit in known.get(name) or [""] * n]
+    return [unit for name, n in system.arguments.input_sizes.items() for unit in known.get(name) or [""] * n]
 
 
 def multiplier_units(system: Any) -> list[str]:

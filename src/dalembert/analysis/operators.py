@@ -134,13 +134,13 @@ class Operators:
         check_system(system)
         if not system.nv:
             raise ArgumentError(f"nothing moves in '{system.name}'; spatial operators need a joint that does.")
-        x, _, p = system.resolve(state, None, p)
+        x, _, p = system.arguments.resolve(state, None, p)
         self.system, self.state, self.p = system, x, p
         links = system.layout.tree.links
         joints = [(link.name, link.v) for link in links]
         bodies = [(link.name, slice(6 * k, 6 * k + 6)) for k, link in enumerate(links)]
         f = system.function("spatial_operators")
-        given = {"q": x.q, "v": x.v, "p": system.parameter_vector(p)}
+        given = {"q": x.q, "v": x.v, "p": system.arguments.parameter_vector(p)}
         H, E, M, P, D, dH, Omega, dP = (np.array(y) for y in f(*(given[name] for name in f.name_in())))
         R = self._turned()
         H, dH = H @ R.T, dH @ R.T
@@ -157,7 +157,7 @@ class Operators:
             a = layout.joints[link.name]
             turns += [to_sx(a.child.T.R @ a.joint.orientation)] * 2
         symbols = ca.vertcat(*layout.mechanism.parameters.symbols.values())
-        R = ca.substitute(ca.diagcat(*turns), symbols, ca.SX(self.system.parameter_vector(self.p)))
+        R = ca.substitute(ca.diagcat(*turns), symbols, ca.SX(self.system.arguments.parameter_vector(self.p)))
         return np.array(ca.evalf(R))
 
     @cached_property
@@ -216,7 +216,9 @@ class Operators:
 
         Along the state's own v they are rates of change, along a unit velocity M_θi and m_θi.
         """
-        o = Operators(self.system, self.state.replace(v=self.system.velocity_vector(velocity, "velocity")), self.p)
+        o = Operators(
+            self.system, self.state.replace(v=self.system.arguments.velocity_vector(velocity, "velocity")), self.p
+        )
         dH, dP, Omega = o._dH, o._dP, o._Omega
         dE = -(o.E_phi @ Omega.T)
         dphi = o.phi @ dE @ o.phi

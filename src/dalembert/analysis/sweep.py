@@ -86,7 +86,7 @@ class Sweep(ByName):
         k = checks.whole(k, "k", least=-len(self), most=len(self) - 1)
         v = self.v[k] if np.isfinite(self.v[k]).all() else np.zeros(self.system.nv)
         x = self.system.state(self.q[k], v, float(self._times[k]))
-        return self.system.belonging(x, self.parameters(k), self._u)
+        return self.system.arguments.belonging(x, self.parameters(k), self._u)
 
     def parameters(self, k: int) -> Any:
         """The parameters at the k-th value, (np,); None where the mechanism has none."""
@@ -177,7 +177,7 @@ class Sweep(ByName):
 
     def _batch(self, name: str, *, frame: Any = None, axes: str = "body", **more: Any) -> Any:
         kernel = self.system.kernel(name, frame=frame, axes=axes)
-        u = self.system.input_vector(self._u)
+        u = self.system.arguments.input_vector(self._u)
         given = {"q": self.q, "v": self.v, "p": self._p, "t": self._times, "u": u, **more}
         return kernel.batch(*(given[n] for n in kernel.names_in))
 

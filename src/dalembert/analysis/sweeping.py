@@ -39,8 +39,8 @@ def sweep(
     values, frames = ({} if x is None else checks.mapping(x, n) for x, n in ((values, "along"), (frames, "frames")))
     held = {} if held is None else checks.mapping(held, "held")
     guess = state is None or isinstance(state, Mapping)
-    rest, u, p = system.resolve({} if state is None or guess else state, u, p)
-    u = None if u is None else system.input_vector(u)
+    rest, u, p = system.arguments.resolve({} if state is None or guess else state, u, p)
+    u = None if u is None else system.arguments.input_vector(u)
     checks.choice(limits, ("mark", "stop", "ignore"), "limits")
     through = checks.flag(through, "through")
     path = PrescribedPath(system, values, frames, held, rest, p)
@@ -70,7 +70,7 @@ def _along_legs(path: PrescribedPath, given: np.ndarray, signs: np.ndarray) -> n
 
 def walk(system: SystemLike, state: StateGiven, to: Any, *, frames: Any, held: Any, p: Parameters) -> StateLike:
     """See `System.walk`."""
-    x, _, p = system.resolve(state, None, p)
+    x, _, p = system.arguments.resolve(state, None, p)
     to, frames = ({} if v is None else checks.mapping(v, n) for v, n in ((to, "to"), (frames, "frames")))
     held = {} if held is None else checks.mapping(held, "held")
     goal = PrescribedPath(system, {n: [v] for n, v in to.items()}, {n: [v] for n, v in frames.items()}, held, x, p)
@@ -89,7 +89,7 @@ def _nothing(system: SystemLike) -> tuple[np.ndarray, np.ndarray, np.ndarray, np
 def _beginning(system: SystemLike, path: PrescribedPath, state: StateGiven | None, p: Parameters) -> StateLike:
     """A position at the first values: reached from a closed state along its branch, or assembled."""
     start = float(path.wanted[0])
-    x = None if state is None or isinstance(state, Mapping) else system.as_state(state)
+    x = None if state is None or isinstance(state, Mapping) else system.arguments.as_state(state)
     if x is not None and openness(system, x, p) <= POLICY.open:
         away = path.equations(x.q, start)[0]
         if np.abs(away / path.units).max(initial=0.0) <= 1e-9:

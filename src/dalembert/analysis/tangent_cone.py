@@ -57,7 +57,7 @@ class TangentCone:
         u: inputs. Given with a `tangent_of_motion`, what kinematic inputs lead moves as the state and they say.
         """
         t = tangent(system, state, p) if t is None else t
-        led = list(system.led.values()) if u is not None else []
+        led = list(system.description.prescribed.values()) if u is not None else []
         K = np.linalg.solve(t.R, t.V[:, rank : system.nv - len(led)])
         W = t.U[:, rank:].T / t.scale
         _, A, b = system.evaluate("constraints", state, p=p)
@@ -298,7 +298,7 @@ def second_order_terms(
     i, j = np.triu_indices(n, 1)
     e = size * np.eye(n)
     y = np.vstack([np.zeros(n), e, -e, e[i] + e[j]])
-    given = {"q": state.q, "v": c + y @ K.T, "p": system.parameter_vector(p), "t": state.t}
+    given = {"q": state.q, "v": c + y @ K.T, "p": system.arguments.parameter_vector(p), "t": state.t}
     values = [given[name] for name in kernel.names_in]
     if "v" in kernel.names_in:
         gamma = kernel.batch(*values).reshape(len(y), -1)

@@ -41,7 +41,7 @@ class MapRows:
         positions_only(system, NO_WAY)
         self.system: Any = system
         self.t = t
-        self.p = np.array(system.parameter_vector(p), dtype=float)
+        self.p = np.array(system.arguments.parameter_vector(p), dtype=float)
         self.policy = rank_policy(system, self.p if len(self.p) else None)
         self.angular, self.length = angular_velocities(system), self.policy.length
         self.reach = np.where(self.angular, 1.0, self.length)

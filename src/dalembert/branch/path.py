@@ -48,7 +48,7 @@ class PrescribedPath:
         p: Parameters,
     ):
         self.system, self.t = system, start.t
-        self.p = np.array(system.parameter_vector(p), dtype=float)
+        self.p = np.array(system.arguments.parameter_vector(p), dtype=float)
         positions_only(system, NO_WAY)
         columns, self.names = _columns(system, values)
         tracks = {name: _track(system, name, given) for name, given in frames.items()}
@@ -76,7 +76,7 @@ class PrescribedPath:
 
     def _prepare(self) -> None:
         system = self.system
-        self.rows = system.active_rows(None) & system.rows.holonomic
+        self.rows = system.arguments.active_rows(None) & system.rows.holonomic
         led = [*self.coordinates, *self.fixed]
         self.q_index = np.array([system.q_names.index(n) for n in led], dtype=int)
         self.N = np.eye(system.nv)[[system.v_names.index(n) for n in led]].reshape(len(led), system.nv)
@@ -186,7 +186,7 @@ class PrescribedPath:
     def state(self, q: np.ndarray, x: float, v: Any = None) -> StateLike:
         """The state with a position at a place."""
         _, p, t = self.at(x)
-        return self.system.belonging(self.system.state(q, v, t), p)
+        return self.system.arguments.belonging(self.system.state(q, v, t), p)
 
     def told(self, x: float) -> str:
         """The prescribed quantities with their values at a place."""
@@ -271,4 +271,4 @@ def _parameter_slopes(system: SystemLike) -> Any:
         slope = ca.densify(ca.jacobian(to_sx(s.rows.phi), s.sx["p"]))
         return array(slope).reshape(len(s.rows.phi), -1)
 
-    return system.custom_kernel(("phi_p",), ("q", "p", "t"), value)
+    return system.kernels.custom(("phi_p",), ("q", "p", "t"), value)

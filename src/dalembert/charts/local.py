@@ -89,7 +89,7 @@ class LocalChart:
         """
         y, tolerance = self._vector(y, self.dof, "y"), checks.number(tolerance, "tolerance", above=0.0)
         begin = self.system.state(self.reference, t=self.time) if guess is None else guess
-        x, _ = self.system.begin(begin, self.p)
+        x, _ = self.system.arguments.begin(begin, self.p)
         x = follow(self, y, x, x.t if t is None else checks.number(t, "t"), tolerance)
         if rate is None:
             return x.replace(v=np.zeros(self.system.nv))
@@ -97,7 +97,7 @@ class LocalChart:
 
     def coordinates(self, state: StateGiven, guess: ArrayLike | None = None) -> np.ndarray:
         """Ψ⁻¹: y of a state, (dof,), by Newton's method on R(q, y) = 0 from `guess` (default: y of the reference)."""
-        x, _, _ = self.system.resolve(state, None, self.p)
+        x, _, _ = self.system.arguments.resolve(state, None, self.p)
         y = self.start if guess is None else self._vector(guess, self.dof, "guess")
         size = 0.0
         for _ in range(ITERATIONS if self.dof else 0):
@@ -203,12 +203,12 @@ class LocalChart:
     def ode_kernel(self, rows: RowChoice) -> Kernel:
         """The right-hand side by elimination with ẏ and ẇ, on some `rows` of the constraints (None: all)."""
         value = tracing(self, lambda s, chart: ode(s, chart))
-        return self.system.custom_kernel(("ode", self.key), (*STATE, *MORE, *DRIVE), value, rows)
+        return self.system.kernels.custom(("ode", self.key), (*STATE, *MORE, *DRIVE), value, rows)
 
     def recover_kernel(self, rows: RowChoice) -> Kernel:
         """q and v from y and w: one Newton step, on some `rows` of the constraints (None: all)."""
         value = tracing(self, recover)
-        return self.system.custom_kernel(("recover", self.key), (*STATE, *MORE, "p", "t"), value, rows)
+        return self.system.kernels.custom(("recover", self.key), (*STATE, *MORE, "p", "t"), value, rows)
 
     def rates(self, s: Trace, moving: np.ndarray, vdot: np.ndarray) -> np.ndarray:
         """ẏ and ẇ, (2 dof,), of a trace s; moving: q̇ there, vdot: v̇."""
@@ -217,7 +217,7 @@ class LocalChart:
     # --- helpers ------------------------------------------------------------------------------------------------
 
     def _at(self, state: StateGiven, y: ArrayLike | None) -> tuple[State, np.ndarray]:
-        x, _, _ = self.system.resolve(state, None, self.p)
+        x, _, _ = self.system.arguments.resolve(state, None, self.p)
         return x, self.coordinates(x) if y is None else self._vector(y, self.dof, "y")
 
     def _checked(self, state: StateGiven, y: ArrayLike | None = None) -> ChartPoint:

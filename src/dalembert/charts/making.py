@@ -74,7 +74,7 @@ def named(
     motions span best. p: parameters, by name or as an array. velocities: as in `Chart`.
     """
     check_system(system)
-    x, _, p = system.resolve(state, None, p)
+    x, _, p = system.arguments.resolve(state, None, p)
     if names is None:
         names, free = best(system, x, p), system.nv - tangent_at(system, x, p, system.rows.holonomic).rank
         if len(names) < free:
@@ -101,7 +101,7 @@ def tangent(system: System, state: StateGiven, p: Parameters = None, velocities:
     parameters, by name or as an array. velocities: as in `Chart`.
     """
     check_system(system)
-    x, _, p = system.resolve(state, None, p)
+    x, _, p = system.arguments.resolve(state, None, p)
     t, holonomic = tangent_at(system, x, p), system.rows.holonomic
     basis = t.revealed.null
     if not holonomic.all():
@@ -144,7 +144,7 @@ def custom(
     of it. p: parameters, by name or as an array. velocities: as in `Chart`.
     """
     check_system(system)
-    x, _, p = system.resolve(state, None, p)
+    x, _, p = system.arguments.resolve(state, None, p)
     start = np.atleast_1d(checks.array(start, None, "start"))
     checks.vector(start, None, "start")
     checks.function(R, "R")

@@ -30,10 +30,10 @@ class ChartPoint:
 
     def _evaluate(self, name: str, value: Any, w: np.ndarray) -> Any:
         chart, system = self.chart, self.chart.system
-        kernel = system.custom_kernel((name, chart.key), ("q", "v", *MORE, "p", "t"), tracing(chart, value))
+        kernel = system.kernels.custom((name, chart.key), ("q", "v", *MORE, "p", "t"), tracing(chart, value))
         more = {"y": self.y, "ydot": np.concatenate([w, np.zeros(chart.dof - len(w))])}
         more |= {"directions": chart.directions, "reference": chart.reference}
-        return system.evaluate_kernel(kernel, self.x, None, chart.p, more)
+        return system.kernels.at(kernel, self.x, None, chart.p, more)
 
     @cached_property
     def still(self) -> dict[str, np.ndarray]:

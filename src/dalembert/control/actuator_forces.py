@@ -70,7 +70,7 @@ def actuator_forces(
     (1, 2, 'UNREACHED')
     """
     check_system(system)
-    x, _, p = system.resolve(state, None, p)
+    x, _, p = system.arguments.resolve(state, None, p)
     plant = Plant(system, actuated, p=p, measures=measures)
 
     def make() -> Allocator:
@@ -82,7 +82,7 @@ def actuator_forces(
     plain = plain and not any(x is not None for x in (limits, reactions, cones, accelerations, measures))
     plain = plain and epsilon == 0.0
     key = ("forces", plant.actuators, metric, tolerance, plant.p.tobytes()) if plain else None
-    allocator = make() if key is None else system.keep(key, make)
+    allocator = make() if key is None else system.memo(key, make)
     a, off = allocator.take(), None
     allocator.switch(a, active)
     if vdot is None or isinstance(vdot, Mapping):

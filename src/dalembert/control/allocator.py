@@ -85,7 +85,7 @@ class Allocator:
 
     def switch(self, a: Allocation, active: Mapping[str, bool] | None) -> None:
         """Switch constraints on and off."""
-        a.active[:] = self.system.active_rows(active)
+        a.active[:] = self.system.arguments.active_rows(active)
 
     def run(self, a: Allocation, t: float, state: State, mode: int) -> int:
         """Run the native update: u, v̇ and ranks go to the workspace, limits are not kept yet. Returns the outcome."""
@@ -165,7 +165,7 @@ class Allocator:
         Returns by how much they are missed at most, and whether that is more than rounding.
         """
         layout, names = self.system.layout, self.system.v_names
-        values = self.system.velocity_vector(named, "acceleration")
+        values = self.system.arguments.velocity_vector(named, "acceleration")
         chosen = [
             k
             for key in named

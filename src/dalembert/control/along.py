@@ -106,7 +106,7 @@ class ActuatorForcesAlong(AtStates):
     def state(self, k: int) -> State:
         """The state at the k-th time, k from 0; negative k count from the end."""
         k = checks.whole(k, "k", least=-len(self), most=len(self) - 1)
-        return self.system.belonging(self.system.state(self.q[k], self.v[k], float(self.t[k])), self.p)
+        return self.system.arguments.belonging(self.system.state(self.q[k], self.v[k], float(self.t[k])), self.p)
 
     # --- energy -------------------------------------------------------------------------------------------------
 
@@ -233,7 +233,7 @@ def actuator_forces_along(
         terms = sum(float(np.linalg.norm(part)) for part in parts)
         missing[k] = float(np.linalg.norm(short)) / terms if terms else 0.0
     allocator.give(work)
-    given = np.array(system.parameter_vector(p), dtype=float)
+    given = np.array(system.arguments.parameter_vector(p), dtype=float)
     names, places = plant.actuators.names, plant.actuators.inputs
     return ActuatorForcesAlong(system, names, t, q, v, a, u, power, multipliers, missing, given, cyclic, places)
 
@@ -244,7 +244,7 @@ def _parameters(system: System, motion: Any, state: Any, p: Parameters) -> Param
         raise ArgumentError("the sweep leads parameters, and forces along a motion are those of one machine.")
     if isinstance(motion, (Run, Sweep)):
         state = motion.state(0) if len(motion.q) else None
-    return system.resolve({} if state is None or isinstance(state, Mapping) else state, None, p)[2]
+    return system.arguments.resolve({} if state is None or isinstance(state, Mapping) else state, None, p)[2]
 
 
 def _motion(

@@ -151,7 +151,7 @@ def force_sensor(plant: System, *, p: Parameters = None) -> Callable[[float, Sta
     plant: the system that is measured. p: its parameters. Returns a function (t, state, u) → multipliers (m,).
     """
     check_system(plant)
-    plant.parameter_vector(p)
+    plant.arguments.parameter_vector(p)
 
     def measure(t: float, state: State, u: np.ndarray) -> np.ndarray:
         if not isinstance(state, State):

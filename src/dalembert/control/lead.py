@@ -58,16 +58,16 @@ def lead(
     if not given:
         raise ArgumentError("motions names no kinematic input; needed: at least one, {input: motion}.")
     for name in given:
-        if not isinstance(name, str) or name not in system.led:
-            raise unknown("kinematic input", name, system.led, "motions")
+        if not isinstance(name, str) or name not in system.description.prescribed:
+            raise unknown("kinematic input", name, system.description.prescribed, "motions")
     rest = {} if others is None else dict(mapping(others, "others"))
     if both := set(rest) & set(given):
         raise ArgumentError(f"others names '{min(both)}', which has a motion; give it one of them.")
-    system.input_vector(rest)
+    system.arguments.input_vector(rest)
     w = number(rate, "rate", least=0.0)
     functions = {name: motion_of(x, 1, f"input '{name}'", shaped) for name, x in given.items()}
     motion = Trajectory(lambda t: ca.vertcat(*(components(f, t, 1, name) for name, f in functions.items())))
-    names = [system.v_names[system.led[name]] for name in given]
+    names = [system.v_names[system.description.prescribed[name]] for name in given]
 
     def inputs(t: Any, s: Any) -> dict[str, Any]:
         wanted, speed, acceleration = motion.function(t)

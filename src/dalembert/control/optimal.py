@@ -62,7 +62,7 @@ class OptimalMotion(Powers):
         """The state at the k-th time, k from 0; negative k count from the end."""
         k = whole(k, "k", least=-len(self.t), most=len(self.t) - 1)
         x = self.system.state(self.q[k], self.v[k], float(self.t[k]))
-        return self.system.belonging(x, self.p, self.u[min(k % len(self.t), len(self.u) - 1)])
+        return self.system.arguments.belonging(x, self.p, self.u[min(k % len(self.t), len(self.u) - 1)])
 
     @property
     def vdot(self) -> np.ndarray:
@@ -163,7 +163,7 @@ def optimal_motion(
     (True, True)
     """
     check_system(system)
-    start, _, p = system.resolve(start, None, p)
+    start, _, p = system.arguments.resolve(start, None, p)
     duration, tolerance, allowed = (
         number(x, what, above=0.0)
         for x, what in ((duration, "the duration"), (tolerance, "tolerance"), (allowed, "allowed"))
@@ -180,7 +180,7 @@ def optimal_motion(
     if method == "newton" and limited:
         raise ArgumentError('method "newton" has no limits of inputs; needed with limits: method="ilqr", the default.')
     newton = not limited if method is None else method == "newton"
-    parameters = np.array(system.parameter_vector(p), dtype=float)
+    parameters = np.array(system.arguments.parameter_vector(p), dtype=float)
     both = inputs.lower, inputs.upper
     problem = OptimalProblem(system, start, duration, steps, cost, final, both, checked_path(bounds), parameters)
     searches = [search(problem, _first(problem, guess), newton, most, tolerance, allowed)]
@@ -234,6 +234,6 @@ def _states_and_inputs(problem: OptimalProblem, guess: tuple[Any, ...]) -> tuple
         x = array(states, (N + 1, system.nq + system.nv), "the states of the guess")
         states = [system.state(row[: system.nq], row[system.nq :]) for row in x]
     times = problem.start.t + problem.h * np.arange(N + 1)
-    at = [system.as_state(x).replace(t=float(t)) for x, t in zip(states, times)]
+    at = [system.arguments.as_state(x).replace(t=float(t)) for x, t in zip(states, times)]
     u = np.zeros((N, problem.nu)) if inputs is None else array(inputs, (N, problem.nu), "the inputs of the guess")
     return [system.project(x, p=problem.p) for x in at], u

@@ -81,7 +81,7 @@ class MotionPlan(Powers):
         if not -len(self.t) <= whole(k, "k") < len(self.t):
             raise ArgumentError(f"k is {k}; the plan has knots 0 … {len(self.t) - 1}.")
         x = self.system.state(self.q[k], self.v[k], float(self.t[k]))
-        return self.system.belonging(x, self.p, self.u[k])
+        return self.system.arguments.belonging(x, self.p, self.u[k])
 
     def __call__(self, t: float, state: State | None = None) -> np.ndarray:
         """The inputs, (nu,), at the time t (s), for simulation; the state is not used."""

@@ -81,7 +81,7 @@ def plan_motion(
     intervals = whole(intervals, "intervals", least=1, most=MOST)
     max_iterations = whole(max_iterations, "max_iterations", least=1, most=2**31 - 1)
     tolerance = number(tolerance, "tolerance", above=0.0)
-    x, _, p = system.resolve(start, None, p)
+    x, _, p = system.arguments.resolve(start, None, p)
     given = array(duration, None, "the duration")
     span = np.broadcast_to(given, (2,)) if given.shape in ((), (1,), (2,)) else np.zeros(2)
     if not 0 < span[0] <= span[1]:
@@ -93,7 +93,7 @@ def plan_motion(
         raise ArgumentError(f"guess is {shown(guess)}; needed: a MotionPlan or an OptimalMotion of '{system.name}'.")
     scale = _scale(system, scales)
     names, values = _coordinates(system, goal)
-    numbers = system.parameter_vector(p)
+    numbers = system.arguments.parameter_vector(p)
     if isinstance(guess, OptimalMotion):
         guess = _as_plan(guess, scale, p)
     straight = guess or straight_motion(
@@ -128,7 +128,7 @@ def straight_motion(
     check_system(system)
     intervals = whole(intervals, "intervals", least=1, most=MOST)
     duration = number(duration, "the duration", above=0.0)
-    x, _, p = system.resolve(start, None, p)
+    x, _, p = system.arguments.resolve(start, None, p)
     _coordinates(system, goal)
     end = system.assemble(dict(goal), guess=x, t=x.t + duration, p=p)
     delta, times, q, v = system.minus(end, x), np.linspace(0.0, duration, intervals + 1), [], []

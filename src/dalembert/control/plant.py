@@ -63,11 +63,11 @@ class Actuators:
 
 
 def _find(system: System, name: str) -> list[tuple[str, int, int]]:
-    layout, inputs = system.layout, system.input_sizes
+    layout, inputs = system.layout, system.arguments.input_sizes
     if not isinstance(name, str):
         raise ArgumentError(f"actuated holds {shown(name)}; needed: names of inputs, joints or velocities.")
-    if name in system.led:  # the force of its drive
-        return [(name, -1, system.led[name])]
+    if name in system.description.prescribed:  # the force of its drive
+        return [(name, -1, system.description.prescribed[name])]
     if name in system.u_names:
         return [(name, system.u_names.index(name), -1)]
     if name in inputs:
@@ -100,12 +100,12 @@ class Plant:
                 f"'{system.name}' has nothing that is actuated; name inputs or joints in actuated=[...]."
             )
         key = ("plant", self.actuators, tuple(self.task.rows.items()), tuple(self.measures.values()))
-        self.kernel = system.custom_kernel(key, ("q", "v", "p", "t"), self._value)
+        self.kernel = system.kernels.custom(key, ("q", "v", "p", "t"), self._value)
         self.nq, self.n, self.m = system.nq, system.nv, len(system.rows.of)
         self.na, self.nt, self.nm = len(self.actuators.names), len(self.task.names), len(self.measures)
         self.force_names = (*system.row_names, *self.measures)
         self.periods = row_periods(self.task)
-        self.p = np.array(system.parameter_vector(p))
+        self.p = np.array(system.arguments.parameter_vector(p))
         self._all_inputs = self.actuators.inputs == tuple(range(len(system.u_names)))
 
     def bound(self) -> Bound:
@@ -128,7 +128,7 @@ class Plant:
         """A state as a run gives it: of this mechanism, or of another with as many coordinates and velocities."""
         if state.__class__ is State and len(state.q) == self.nq and len(state.v) == self.n:
             return state
-        return self.system.as_state(state)
+        return self.system.arguments.as_state(state)
 
     def task_values(self, t: float, state: State) -> tuple[np.ndarray, np.ndarray]:
         """θ and θ̇, (nt,) each."""
@@ -155,7 +155,7 @@ class Plant:
 
     def check_inputs(self, what: str) -> None:
         """Refuse actuators that a simulation cannot drive."""
-        led = [name for name in self.actuators.names if name in self.system.led]
+        led = [name for name in self.actuators.names if name in self.system.description.prescribed]
         if led:
             raise ArgumentError(
                 f"{what} finds forces, and '{led[0]}' is a kinematic input: an acceleration. Name the motors it may "

@@ -168,7 +168,7 @@ class ProjectedControl:
         self.integral_gain = gain_matrices(1.0, (integral, 0.0), nt)[0]
         self.allocator.template.gains[:] = self.gains.reshape(2 * nt, nt)
         if not (active is None or callable(active)):
-            system.active_rows(mapping(active, "active"))  # refuses unknown names
+            system.arguments.active_rows(mapping(active, "active"))  # refuses unknown names
         self.reset()
 
     def reset(self) -> None:
@@ -379,7 +379,7 @@ class ProjectedControl:
                 sensed = self._sensed(self.sensor(t, state, u), S)
                 d = sensed - a.pick @ np.concatenate([model, S @ model])
         e = -(d + GI * integral) / (1.0 + GF)  # with the loop solved
-        on = self.system.active_rows(active)
+        on = self.system.arguments.active_rows(active)
         e[(a.pick[:, : len(on)] != 0.0) @ ~on] = 0.0  # a force of what does not hold has no error
         a.wanted[:] = np.array([f(t) for f in self._wanted]) + GF * e + GI * integral
 

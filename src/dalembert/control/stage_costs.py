@@ -50,7 +50,7 @@ class StageCost:
     def __init__(self, system: System, f: Cost, what: str):
         self.system, self.f, self.what = system, f, what
         names = ("value", "gradient", "hessian")
-        self.kernel = system.custom_kernel(("stage_cost", f), ("q", "v", "u", "p", "t"), self._traced, None, names)
+        self.kernel = system.kernels.custom(("stage_cost", f), ("q", "v", "u", "p", "t"), self._traced, None, names)
         self.size = 2 * system.nv + len(system.u_names)
 
     def at(self, q: np.ndarray, v: np.ndarray, u: np.ndarray, p: np.ndarray, t: np.ndarray) -> Expansions:

@@ -47,7 +47,8 @@ from dalembert.recursions.newton_euler import newton_euler
 from dalembert.spatial import cross
 from dalembert.symbols import array as symbolic
 from dalembert.symbols import to_sx, zeros
-from dalembert.system.evaluating import frame_key
+from dalembert.system.inertia import check_mass
+from dalembert.system.kernels import frame_key
 from dalembert.system.state import State
 from dalembert.system.system import System
 from dalembert.system.trace import Trace
@@ -82,24 +83,24 @@ class TotalRateFeedback:
         self.system, self.compensate, self.p = (
             system,
             flag(compensate, "compensate"),
-            np.array(system.parameter_vector(p)),
+            np.array(system.arguments.parameter_vector(p)),
         )
         self.damping = _gains(system, damping)
-        if system.led:
+        if prescribed := system.description.prescribed:
             raise ArgumentError(
-                f"'{system.name}' has kinematic inputs ({', '.join(system.led)}), which prescribe motion; total rates "
+                f"'{system.name}' has kinematic inputs ({', '.join(prescribed)}), which prescribe motion; total rates "
                 "are controlled by forces. Compile it without them."
             )
 
     def forces(self, state: StateGiven) -> np.ndarray:
         """τ = m ε at a state, (nv,), with the compensation of gravity and of the described forces at u = 0."""
-        x = self.system.bare(state)
-        self.system.check_mass(x, self.p)
-        return self.system.evaluate_kernel(self._kernel, x, None, self.p, {})
+        x = self.system.arguments.bare(state)
+        check_mass(self.system, x, self.p)
+        return self.system.kernels.at(self._kernel, x, None, self.p, {})
 
     def __call__(self, t: float, state: State) -> np.ndarray:
         """The inputs, (nu,), at a state; the time t (s) matters only to forces that know it."""
-        x = self.system.bare(state).replace(t=number(t, "t"))
+        x = self.system.arguments.bare(state).replace(t=number(t, "t"))
         tau, plant = self.forces(x), self._drive
         if isinstance(plant, np.ndarray):
             return plant @ tau
@@ -112,11 +113,11 @@ class TotalRateFeedback:
 
     def lyapunov(self, state: StateGiven) -> float:
         """The Lyapunov function at a state: the kinetic energy, J."""
-        return float(self.system.kinetic_energy(self.system.bare(state), p=self.p))
+        return float(self.system.kinetic_energy(self.system.arguments.bare(state), p=self.p))
 
     def decrease(self, state: StateGiven) -> float:
         """Rate at which `lyapunov` falls at a state: νᵀ c ν, W."""
-        nu = self.system.diagonal.total_rates(self.system.bare(state), p=self.p)
+        nu = self.system.diagonal.total_rates(self.system.arguments.bare(state), p=self.p)
         return float(nu @ (self.damping * nu))
 
     @property
@@ -129,7 +130,7 @@ class TotalRateFeedback:
         drive, system = self._drive, self.system
         if isinstance(drive, np.ndarray):
             key = ("total_rate_inputs", *self._key(), drive.tobytes())
-            kernel = system.custom_kernel(key, ("q", "v", "p", "t"), lambda s: drive @ self._traced(s))
+            kernel = system.kernels.custom(key, ("q", "v", "p", "t"), lambda s: drive @ self._traced(s))
             return Bound.of(kernel, {"p": self.p})
         a, idle = drive.template.copy(), Bound.of(IDLE.kernel, {})
         a.mode = FREE
@@ -146,7 +147,7 @@ class TotalRateFeedback:
     @cached_property
     def _kernel(self) -> Kernel:
         """The compiled form of `forces`."""
-        return self.system.custom_kernel(("total_rate_forces", *self._key()), ("q", "v", "p", "t"), self._traced)
+        return self.system.kernels.custom(("total_rate_forces", *self._key()), ("q", "v", "p", "t"), self._traced)
 
     def _key(self) -> tuple[object, ...]:
         """What tells this law from others of the same system."""

@@ -196,7 +196,7 @@ class Noisy(_Wrapper):
 
     def __call__(self, t: float, state: State) -> np.ndarray:
         """The inputs, (nu,), at the time t (s) and a `State`."""
-        t, x = number(t, "t"), self.system.as_state(state)
+        t, x = number(t, "t"), self.system.arguments.as_state(state)
         dq, dv = self._rng.normal(size=(2, self.system.nv))
         q = self.system.plus(x, self.position * dq)
         return self._ask(t, x.replace(q=q, v=x.v + self.velocity * dv))

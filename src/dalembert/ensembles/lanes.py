@@ -193,7 +193,7 @@ class Lanes:
                 resolved = resolved_by_given_steps(setup, system.state(q, v, t), sigma, usual, rate, np.array(u))
             found = Met(t, sigma, q, v, start, end, hit, error, rtol, usual, 0, bool(resolved), None)
             found = known_with_drift(setup, found, np.array(u))
-            if system.led and sigma <= hit:  # now: the inputs are not kept with it
+            if system.description.prescribed and sigma <= hit:  # now: the inputs are not kept with it
                 found = replace(found, determined=describe(system, p, found, np.array(u)).determined)
             met.setdefault(int(k), []).append(found)
         record.logged = 0

@@ -79,7 +79,7 @@ def inverse_dynamics_many(system: System, states: Any, vdot: Any, *, u: Any = No
     check_system(system)
     q, v, t, U, P = _arrays(system, states, u, p)
     n = len(q)
-    a = rows_of(vdot, lambda x: system.velocity_vector(x, "vdot"), n, system.nv, "vdot")
+    a = rows_of(vdot, lambda x: system.arguments.velocity_vector(x, "vdot"), n, system.nv, "vdot")
     given = {"q": q, "v": v, "t": t[:, None], "a": a, "u": U, "p": P}
     kernel = system.kernel("inverse_dynamics", lanes=host().width)
     return np.asarray(kernel.batch(*(given[name] for name in kernel.names_in))).reshape(n, system.nv)
@@ -243,10 +243,10 @@ def _arrays(system: System, states: Any, u: Any, p: Any) -> tuple[np.ndarray, ..
         if u is None and p is None:
             return q, v, t, U, P
         rows = zip(q, v, t.tolist(), P, U)
-        known = [State(*x[:3], system.layout, None, x[3], x[4], system.defaults) for x in rows]
+        known = [State(*x[:3], system.layout, None, x[3], x[4], system.arguments.defaults) for x in rows]
         return q, v, t, *resolved_rows(system, known, u, p)
     needed = "a list of states, a Run, a Sweep or States"
-    known = [system.as_state(x) for x in checks.items(states, "states", needed)]
+    known = [system.arguments.as_state(x) for x in checks.items(states, "states", needed)]
     if not known:
         raise ArgumentError("states is empty; needed: one state, or more.")
     return *(np.array([getattr(x, name) for x in known]) for name in "qvt"), *resolved_rows(system, known, u, p)
@@ -258,5 +258,7 @@ def _own(system: System, states: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
     if callable(getattr(states, "parameters", None)) and len(system.p_names):  # of a sweep, which may lead them
         p = np.array([states.parameters(k) for k in range(n)])
     U = np.zeros(len(system.u_names)) if u is None else checks.reals(u, "states.u")
-    P = system.defaults if p is None else checks.reals(p, "states.p")[..., : len(system.p_names)]  # a phase has more
+    P = (
+        system.arguments.defaults if p is None else checks.reals(p, "states.p")[..., : len(system.p_names)]
+    )  # a phase has more
     return np.broadcast_to(U, (n, len(system.u_names))), np.broadcast_to(P, (n, len(system.p_names)))

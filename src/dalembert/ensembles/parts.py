@@ -177,7 +177,7 @@ def _alone(plan: EnsemblePlan, batch: Batch, k: int, part: EnsemblePart, samples
 def _evaluated(plan: EnsemblePlan, name: str, samples: np.ndarray, batch: Batch) -> np.ndarray:
     """(N, times) values of an output f(t, state), in machine code."""
     system, f, t = plan.setup.system, plan.outputs[name], plan.wanted
-    kernel = system.custom_kernel(
+    kernel = system.kernels.custom(
         ("output", f), ARGUMENTS, lambda s: np.array([scalar_of(s, f, f"output '{name}'")]), lanes=plan.lanes
     )
     count, times, nq, n = len(samples), len(t), system.nq, system.nq + system.nv

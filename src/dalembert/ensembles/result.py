@@ -87,7 +87,7 @@ class Ensemble(Powers):
             if not np.isfinite(q).all():
                 raise ArgumentError(f"run {k} does not reach t = {self.t[j]:g} s: {self.messages.get(k % len(self))}")
             x = self.system.state(q, v, float(self.t[j]))
-        return self.system.belonging(x, self.p[k], self.u[k])
+        return self.system.arguments.belonging(x, self.p[k], self.u[k])
 
     def run(self, k: int) -> Run:
         """Run k once more, alone, with every step and all its evidence."""

@@ -14,6 +14,7 @@ from dalembert.ensembles.variation import Variation
 from dalembert.errors import ArgumentError, DalembertError
 from dalembert.rank import row_units
 from dalembert.simulation.setup import CLOSED, MANY_TURNS, check_resolution, on_manifold
+from dalembert.system.inertia import check_mass, varies_inertia
 from dalembert.system.state import State
 from dalembert.system.system import System
 
@@ -38,7 +39,7 @@ class States(Sequence[State]):
         k = checks.whole(k, "k", least=-len(self), most=len(self) - 1)
         if k % len(self) in self.messages:
             raise ArgumentError(f"row {k} has no state: {self.messages[k % len(self)]}")
-        return self.system.belonging(self.system.state(self.q[k], self.v[k], float(self.t[k])), self.p[k])
+        return self.system.arguments.belonging(self.system.state(self.q[k], self.v[k], float(self.t[k])), self.p[k])
 
     def __iter__(self) -> Iterator[State]:
         return (self[k] for k in range(len(self)))
@@ -62,7 +63,7 @@ class Starts:
         self.q, self.v, self.t = np.zeros((n, system.nq)), np.zeros((n, system.nv)), np.zeros(n)
         make, todo = self._maker(states), np.ones(n, dtype=bool)
         if make is None:
-            x = system.as_state(states)
+            x = system.arguments.as_state(states)
             self.q[:], self.v[:], self.t[:] = x.q, x.v, x.t
         elif isinstance(states, Mapping):
             todo = self._assemble() if system.rows.of else self._place()
@@ -98,7 +99,9 @@ class Starts:
         if not (known[0].issuperset(groups["states"]) and known[1].issuperset(groups["v"])):
             return todo  # `System.assemble` refuses them
         try:
-            start = system.state(guess) if guess is None or isinstance(guess, Mapping) else system.as_state(guess)
+            start = (
+                system.state(guess) if guess is None or isinstance(guess, Mapping) else system.arguments.as_state(guess)
+            )
         except DalembertError:
             return todo
         good = todo.copy()
@@ -138,17 +141,17 @@ class Starts:
             everything, groups = self.varied.varied, self.varied.groups
 
             def made(k: int) -> State:
-                x = system.as_state(states(k, _at(everything, k)))
+                x = system.arguments.as_state(states(k, _at(everything, k)))
                 if x.p is not None or x.u is not None:
-                    x, inputs, p = system.resolve(x, *(_at(groups.get(name, {}), k) or None for name in "up"))
-                    self.p[k] = system.parameter_vector(p)
+                    x, inputs, p = system.arguments.resolve(x, *(_at(groups.get(name, {}), k) or None for name in "up"))
+                    self.p[k] = system.arguments.parameter_vector(p)
                     if self.u is not None:
-                        self.u[k] = system.input_vector(inputs)
+                        self.u[k] = system.arguments.input_vector(inputs)
                 return x
 
             return made
         if is_sequence(states):
-            return lambda k: system.as_state(states[k])
+            return lambda k: system.arguments.as_state(states[k])
         return None
 
     def _put(self, k: int, make: Callable[[int], State]) -> None:
@@ -188,7 +191,7 @@ class Starts:
     def _weigh(self) -> None:
         """Refuse runs whose parameters make a velocity move no mass, or a negative one."""
         system = self.system
-        if not system.varies_inertia(self.p):
+        if not varies_inertia(system, self.p):
             return
         kernel, known = system.kernel("mass_matrix"), {"q": self.q, "p": self.p}
         for first in range(0, len(self.q), TOGETHER):
@@ -205,7 +208,7 @@ class Starts:
 
     def _check_mass(self, k: int) -> None:
         try:
-            self.system.check_mass(self.system.state(self.q[k], self.v[k], float(self.t[k])), self.p[k])
+            check_mass(self.system, self.system.state(self.q[k], self.v[k], float(self.t[k])), self.p[k])
         except DalembertError as error:
             self.refused[k] = str(error)
 
@@ -218,8 +221,8 @@ def belonging_to(system: System, states: Any, guess: Any) -> tuple[np.ndarray, n
     one = guess if search else states
     several = is_sequence(states) and not isinstance(states, np.ndarray)
     given: list[Any] = [x if isinstance(x, State) else {} for x in (states if several else [one])]
-    known = [system.resolve(x, None, None, search=search) for x in given]
-    rows = [(system.input_vector(u), system.parameter_vector(p)) for _, u, p in known]
+    known = [system.arguments.resolve(x, None, None, search=search) for x in given]
+    rows = [(system.arguments.input_vector(u), system.arguments.parameter_vector(p)) for _, u, p in known]
     U, P = (np.array(x) for x in zip(*rows))
     return (U, P) if several else (U[0], P[0])
 

@@ -107,7 +107,7 @@ class Sweeps(AtStates):
         j = checks.whole(j, "j", least=-self.q.shape[1], most=self.q.shape[1] - 1)
         if not np.isfinite(self.q[i, j]).all():
             raise ArgumentError(f"variant {i} does not reach value {j}: {self.messages[i % len(self)]}")
-        return self.system.belonging(self.system.state(self.q[i, j], self.v[i, j]), self.p[i])
+        return self.system.arguments.belonging(self.system.state(self.q[i, j], self.v[i, j]), self.p[i])
 
     def _columns(self) -> Columns:
         """One row for each variant and value."""

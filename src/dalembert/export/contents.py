@@ -110,8 +110,8 @@ def make_contents(
     single = checks.choice(precision, ("double", "float"), "precision") == "float"
     prefix = identifier(system.name if name is None else checks.name(name, "name")).lower()
     refuse_one_sided(system)
-    x, _, p = system.resolve(system.assemble(p=p) if state is None else state, None, p)
-    vector = np.array(system.parameter_vector(p), dtype=float)
+    x, _, p = system.arguments.resolve(system.assemble(p=p) if state is None else state, None, p)
+    vector = np.array(system.arguments.parameter_vector(p), dtype=float)
     x = system.project(x, p=p) if system.rows.of else x
     rows = independent_rows(system, x, p) if system.rows.of else None
     rank = len(system.rows.of) if rows is None else len(rows)
@@ -170,7 +170,7 @@ def _controllers(given: Any) -> dict[str, Any]:
 
 def _input_matrix(system: System, needed: bool) -> CKernel | None:
     """The kernel of B, where inputs are forces and the applied forces are affine in them."""
-    if not system.u_names or system.led:
+    if not system.u_names or system.description.prescribed:
         return None
     try:
         return kernels.input_matrix(system)

@@ -72,7 +72,7 @@ class MapInTheMaking:
     def _begin(self, state: StateGiven | None) -> tuple[int, np.ndarray, np.ndarray]:
         """A point of the grid and a position there: near the given state, else wherever one is found."""
         system, rows, grid = self.rows.system, self.rows, self.grid
-        guess = system.as_state({} if state is None else state).q
+        guess = system.arguments.as_state({} if state is None else state).q
         here = rows.here(guess[None])
         places = self._places(here[0, : grid.x.shape[1]] if state is not None else grid.x.mean(axis=0))
         if state is not None:

@@ -103,7 +103,7 @@ class Workspace(AtStates):
         if not self.reachable[place]:
             at = ", ".join(f"{n} = {x[k]:.6g}" for (n, x), k in zip(self.axes.items(), place))
             raise ArgumentError(f"'{self.system.name}' does not reach {at}; see `reachable` for points that it does.")
-        return self.system.belonging(self.system.state(self.q[place], t=self.t), self.p)
+        return self.system.arguments.belonging(self.system.state(self.q[place], t=self.t), self.p)
 
     def on(self, k: int) -> Workspace:
         """The map of the k-th branch alone, k from 0."""

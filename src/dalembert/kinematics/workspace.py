@@ -67,7 +67,7 @@ def workspace(
         raise ArgumentError(
             "the grid has no axes; give coordinates or frames with values, {'tool.x': xs, 'tool.y': ys}."
         )
-    start, _, p = system.resolve({} if state is None else state, None, p)
+    start, _, p = system.arguments.resolve({} if state is None else state, None, p)
     rows = MapRows(system, values, held, frames, p, start.t)
     points = Grid(list(rows.values.values()))
     if points.size > LARGEST:

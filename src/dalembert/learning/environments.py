@@ -54,7 +54,7 @@ class EnvironmentTask:
     def step(self, rows: np.ndarray, actions: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, dict[int, str]]:
         """One step of these rows: rewards, whether each has come to an end, or to the duration's, and what failed."""
         asked = checks.array(actions, (self.n, len(self.chosen)), "actions")
-        u = np.tile(self.system.input_vector(None), (self.n, 1))
+        u = np.tile(self.system.arguments.input_vector(None), (self.n, 1))
         u[:, self.chosen] = np.clip(asked, self.low, self.high)
         failed = self.worlds.advance(rows, u[rows])
         rewards = self.worlds.evaluate(self.reward, u)[:, 0]

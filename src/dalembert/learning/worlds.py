@@ -43,7 +43,7 @@ class Worlds:
         self.system, self.n, self.period, self.states, self.given_p = system, n, period, states, dict(p)
         self.given_v = {} if v is None else dict(checks.mapping(v, "v"))
         self.q, self.v, self.t = np.zeros((n, system.nq)), np.zeros((n, system.nv)), np.zeros(n)
-        self.p = np.tile(system.parameter_vector(None), (n, 1))
+        self.p = np.tile(system.arguments.parameter_vector(None), (n, 1))
         self.drawn = callable(states) or any(
             hasattr(x, "ppf") for of in (states, p, self.given_v) if isinstance(of, Mapping) for x in of.values()
         )
@@ -51,7 +51,7 @@ class Worlds:
         choices = make_choices.__wrapped__(*(given[name] for name in CHOICES))
         self.begin(np.arange(n), 0)
         state = system.state(self.q[0], self.v[0], float(self.t[0]))
-        span = Span(state, self.t[0] + period, None, system.input_vector(None))
+        span = Span(state, self.t[0] + period, None, system.arguments.input_vector(None))
         setup = make_setup(system, choices, span, self.p[0])
         wide = usual_lanes(setup)
         self.plan = EnsemblePlan(setup, None, {}, "outputs", wide)
@@ -130,7 +130,7 @@ class StateFunction:
     def kernel(self, system: System, lanes: int) -> Any:
         """The machine code."""
         arguments = ("q", "v", "p", "t", "u") if self.inputs else ("q", "v", "p", "t")
-        return system.custom_kernel((self.what, self.f), arguments, lambda s: self._value(system, s), lanes=lanes)
+        return system.kernels.custom((self.what, self.f), arguments, lambda s: self._value(system, s), lanes=lanes)
 
     def _value(self, system: System, s: Trace) -> np.ndarray:
         f = self.f

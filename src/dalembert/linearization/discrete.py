@@ -167,14 +167,14 @@ def discrete_step(
     check_system(system)
     step = checks.number(step, "step", above=0.0)
     positions_only(system, "; the variational rule needs constraints that bind positions.")
-    x, u, p = system.resolve(state, u, p)
-    inputs, parameters = system.input_vector(u), system.parameter_vector(p)
-    x = system.belonging(x, p, inputs)
+    x, u, p = system.arguments.resolve(state, u, p)
+    inputs, parameters = system.arguments.input_vector(u), system.arguments.parameter_vector(p)
+    x = system.arguments.belonging(x, p, inputs)
     given = {"q": x.q, "v": x.v, "p": parameters, "t": x.t}
     check_closed(system, x, p, given, remembered(system), rank_policy(system, p))
     taken = followed(system, [x], step, inputs[None], parameters)
     ((_, slopes),) = slopes_along(system, taken, parameters)
     (rows,) = taken.rows
     used = system.rows if rows is None else system.rows.only(rows)
-    after = system.belonging(taken.states[-1], p, inputs)
+    after = system.arguments.belonging(taken.states[-1], p, inputs)
     return DiscreteStep(system, x, after, step, inputs, parameters, tuple(used.names), slopes)

@@ -115,7 +115,7 @@ def _evaluated(equations: DiscreteRows, known: Mapping[str, np.ndarray]) -> tupl
     if system.nv <= LARGE:
         names = ("residual", "before", "after", "slopes")
         key = ("discrete_slopes",)
-        kernel = system.custom_kernel(key, ARGUMENTS, discrete_slopes, equations.rows, names, equations.lanes)
+        kernel = system.kernels.custom(key, ARGUMENTS, discrete_slopes, equations.rows, names, equations.lanes)
         R, before, after, J = kernel.batch(*(known[name] for name in kernel.names_in))
         return R.reshape(count, -1), before, after, J.reshape(count, equations.count, -1)
     J, e = np.empty((count, equations.count, equations.width)), np.empty((count, equations.count))

@@ -187,14 +187,14 @@ def equilibrium(
     limits = Bounds.of(names, bounds, "input" if solve_for == "u" else "coordinate")
     if solve_for == "u":
         limits = limits.within(system.layout.mechanism.forces)
-    start, u, p = system.resolve({} if guess is None else guess, u, p, search=True)
+    start, u, p = system.arguments.resolve({} if guess is None else guess, u, p, search=True)
     if unknown_speeds:
         moving |= {n: float(start.v[system.v_names.index(n)]) for n in unknown_speeds}
     if constant is not None:
         moving = {**dict.fromkeys(constant, 0.0), **moving}
-    for d in system.led.values():
+    for d in system.description.prescribed.values():
         held.setdefault(system.v_names[d], float(start[system.v_names[d]]))
-    given = system.input_vector(u)
+    given = system.arguments.input_vector(u)
     if checks.flag(stable, "stable") and (solve_for == "u" or moving):
         raise ArgumentError(
             "stable=True looks for a position of rest; leave out solve_for='u', v= and steady=, or stable=."

@@ -136,9 +136,9 @@ def linearize_full(system: System, state: StateGiven, *, u: Inputs = None, p: Pa
            [ 5.658 , -8.9173]])
     """
     check_system(system)
-    x, u, p = system.resolve(state, u, p)
+    x, u, p = system.arguments.resolve(state, u, p)
     memory, policy = remembered(system), rank_policy(system, p)
-    given = {"q": x.q, "v": x.v, "p": system.parameter_vector(p), "t": x.t}
+    given = {"q": x.q, "v": x.v, "p": system.arguments.parameter_vector(p), "t": x.t}
     check_closed(system, x, p, given, memory, policy)
     used = memory.rows
     d = slopes(system, x, u, p, used)
@@ -183,7 +183,7 @@ def parameter_slopes(model: LinearModel) -> np.ndarray:
     at = [[c.index for c in chosen if c.index is not None] for chosen in (op.coordinates, op.speeds)]
     if list(map(len, at)) != [len(op.coordinates), len(op.speeds)]:
         raise ArgumentError("parameter slopes need coordinates of tree joints; take others with independent=[...].")
-    kernel = system.custom_kernel(
+    kernel = system.kernels.custom(
         ("parameter_slopes", rows), ("q", "v", "a", "lam", "u", "p", "t"), _by_parameters, rows,
         ("dynamics", "rates", "speeds", "positions"),
     )  # fmt: skip
@@ -191,12 +191,12 @@ def parameter_slopes(model: LinearModel) -> np.ndarray:
     if not k:
         return np.zeros((len(model.A), 0))
     given = {"a": op.vdot, "lam": op.multipliers}
-    e1, e2, e3, phi = (x.reshape(-1, k) for x in system.evaluate_kernel(kernel, op.state, op.u, op.p, given))
+    e1, e2, e3, phi = (x.reshape(-1, k) for x in system.kernels.at(kernel, op.state, op.u, op.p, given))
     d = slopes(system, op.state, op.u, op.p, rows)
     M, _, acting, _ = system.evaluate("constrained", op.state, rows=rows, u=op.u, p=op.p)
     m = len(e2)
     A = system.constraint_matrix(op.state, p=op.p)[slice(None) if rows is None else list(rows)].reshape(m, n)
-    acting, e1[list(system.led.values())] = acting.reshape(m, n), 0.0
+    acting, e1[list(system.description.prescribed.values())] = acting.reshape(m, n), 0.0
     h = (system.rows if rows is None else system.rows.only(rows)).holonomic if m else np.zeros(0, dtype=bool)
     Cq, Cv = (np.eye(n)[index] for index in at)
     zq, zv = np.zeros((len(Cq), k)), np.zeros((len(Cv), k))
@@ -263,7 +263,7 @@ def second_derivatives(
     check_system(system)
     checks.choice(of, ("vdot", "multipliers"), "of")
     flags = {"u": checks.flag(inputs, "inputs"), "p": checks.flag(parameters, "parameters")}
-    x, u, p = system.resolve(state, u, p)
+    x, u, p = system.arguments.resolve(state, u, p)
     rows = independent_rows(system, x, p) if system.rows.of else None
     equations = EquationRows(system, rows)
     found = equations.solved(arguments(system, x, u, p))

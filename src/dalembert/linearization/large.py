@@ -48,7 +48,7 @@ class LargeModel:
         arguments = ("q", "v", "a", "lam", "u", "p", "t", "along")
         lanes = LANES if system.backend == "native" else 1
         self.answer = system.kernel("answer", rows=rows)
-        self.kernel = system.custom_kernel(key, arguments, lambda s: Varied(s, q, v).outputs, rows, NAMES, lanes)
+        self.kernel = system.kernels.custom(key, arguments, lambda s: Varied(s, q, v).outputs, rows, NAMES, lanes)
         self.known = {"tau": np.zeros(system.nv), "along": np.eye(self.kernel.n_in[-1])}
         self.nq, self.n = len(q), len(q) + len(v)
 

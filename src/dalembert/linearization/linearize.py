@@ -23,6 +23,7 @@ from dalembert.protocols import Inputs, Parameters, StateGiven, check_system
 from dalembert.rank import CLOSED, RankPolicy, angular_velocities, rank_policy
 from dalembert.records import filled
 from dalembert.system.derivatives import ACCELERATION_DERIVATIVES
+from dalembert.system.inertia import check_mass
 from dalembert.system.rows import RowChoice
 from dalembert.system.state import State
 from dalembert.system.system import System
@@ -67,14 +68,14 @@ def linearize(
     """
     if system.__class__ is not System:
         check_system(system)
-    x, u, p = system.resolve(state, u, p)
-    inputs = system.input_vector(u)
+    x, u, p = system.arguments.resolve(state, u, p)
+    inputs = system.arguments.input_vector(u)
     if p is not None or u is not None:
-        x = system.belonging(x, p, inputs)
-    system.check_mass(x, p)
+        x = system.arguments.belonging(x, p, inputs)
+    check_mass(system, x, p)
     memory = remembered(system)
     policy = memory.policy if p is None else rank_policy(system, p)
-    given = {"q": x.q, "v": x.v, "u": inputs, "p": system.parameter_vector(p), "t": x.t}
+    given = {"q": x.q, "v": x.v, "u": inputs, "p": system.arguments.parameter_vector(p), "t": x.t}
     plan = memory.known(independent, positions)
     found = None if plan is None or not plan.judges else plan.judge(given, policy)
     if plan is None or found is None:  # asked for the first time, or there is something to be told
@@ -326,13 +327,13 @@ def _bad_choice(
                 out[k, c.index] = 1.0
             else:
                 row = c.row
-                kernel = system.custom_kernel(
+                kernel = system.kernels.custom(
                     ("coordinate", c.key),
                     ("q", "p", "t"),
                     lambda s, row=row: row.rows(s.state)[0].dense(s.tree.nv),
                     None,
                 )
-                out[k] = system.evaluate_kernel(kernel, x, None, p, {})
+                out[k] = system.kernels.at(kernel, x, None, p, {})
         return out
 
     wide = [*chosen, *more]

@@ -58,7 +58,7 @@ class LinearModels(AtStates):
         """The k-th state, k from 0; negative k count from the end."""
         k = checks.whole(k, "k", least=-len(self), most=len(self) - 1)
         x = self.system.state(self.q[k], self.v[k], float(self.t[k]))
-        return self.system.belonging(x, self.p[k], self.u[k])
+        return self.system.arguments.belonging(x, self.p[k], self.u[k])
 
     @property
     def vdot(self) -> np.ndarray:
@@ -113,7 +113,7 @@ def linearize_many(
     [-9.81, -6.937, -0.0, 6.937, 9.81]
     """
     check_system(system)
-    known = [system.as_state(x) for x in checks.items(states, "states", "a list of states")]
+    known = [system.arguments.as_state(x) for x in checks.items(states, "states", "a list of states")]
     n = len(known)
     if not n:
         raise ArgumentError("states is empty; needed: one state, or more.")
@@ -166,9 +166,9 @@ def resolved_rows(
     finite: refuse rows with NaN, which are else left to what is asked of single states.
     """
     n, sizes = len(states), (len(system.u_names), len(system.p_names))
-    if all(x.u is None and (x.p is None or (p is None and x.p is system.defaults)) for x in states):
-        U = rows_of(u, system.input_vector, n, sizes[0], "u", finite=finite)
-        return U, rows_of(p, system.parameter_vector, n, sizes[1], "p", finite=finite)
+    if all(x.u is None and (x.p is None or (p is None and x.p is system.arguments.defaults)) for x in states):
+        U = rows_of(u, system.arguments.input_vector, n, sizes[0], "u", finite=finite)
+        return U, rows_of(p, system.arguments.parameter_vector, n, sizes[1], "p", finite=finite)
     each = [_row_by_row(x, n, size, what, finite) for x, size, what in ((u, sizes[0], "u"), (p, sizes[1], "p"))]
     found = [_resolved(system, x, inputs, given, finite) for x, inputs, given in zip(states, *each)]
     return np.array([x for x, _ in found]).reshape(n, -1), np.array([x for _, x in found]).reshape(n, -1)
@@ -177,12 +177,12 @@ def resolved_rows(
 def _resolved(system: System, state: State, u: Any, p: Any, finite: bool) -> tuple[np.ndarray, np.ndarray]:
     """Inputs and parameters of one state; finite=False: rows that are refused are left as they are given."""
     try:
-        _, inputs, parameters = system.resolve(state, u, p)
-        return system.input_vector(inputs), system.parameter_vector(parameters)
+        _, inputs, parameters = system.arguments.resolve(state, u, p)
+        return system.arguments.input_vector(inputs), system.arguments.parameter_vector(parameters)
     except ArgumentError:
         if finite or not isinstance(p, np.ndarray):
             raise
-        return system.input_vector(u, finite=False), p
+        return system.arguments.input_vector(u, finite=False), p
 
 
 def _row_by_row(given: Any, n: int, width: int, what: str, finite: bool) -> list[Any]:

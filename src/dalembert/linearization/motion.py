@@ -51,23 +51,23 @@ class SampledMotion:
 
     def state_at(self, t: float) -> State:
         """The state of the run at a time, s."""
-        return self.system.as_state(self.run(t))
+        return self.system.arguments.as_state(self.run(t))
 
     def _recorded(self, given: Any) -> Records:
-        states = [self.system.as_state(x) for x in given]
+        states = [self.system.arguments.as_state(x) for x in given]
         if not states:
             raise ArgumentError("run has no states.")
         t, q, v = (np.array([getattr(x, name) for x in states]) for name in "tqv")
         if self.u is None and any(x.u is not None for x in states):
-            own = [self.system.resolve(x, None, None)[1] for x in states]
-            return self._known(t, q, v, np.array([self.system.input_vector(u) for u in own]))
+            own = [self.system.arguments.resolve(x, None, None)[1] for x in states]
+            return self._known(t, q, v, np.array([self.system.arguments.input_vector(u) for u in own]))
         return self._known(t, q, v, self.u)
 
     def parameters(self, p: Parameters) -> np.ndarray:
         """(np,) those given, else the states' own, which must be the same all along."""
         system, known = self.system, getattr(self.run, "p", None)
         states = self.run if known is None or np.ndim(known) != 1 else [self.run.state(0)]
-        found = [system.parameter_vector(system.resolve(x, None, p)[2]) for x in states]
+        found = [system.arguments.parameter_vector(system.arguments.resolve(x, None, p)[2]) for x in states]
         if any((x != found[0]).any() for x in found):
             raise ArgumentError(
                 "the states have different parameters, and a trajectory is that of one machine; needed: the same in "
@@ -94,10 +94,10 @@ class SampledMotion:
             u = self.run.inputs(t)
         if callable(u):
             states = (system.state(*x) for x in zip(q, v, t.tolist()))
-            return Records(t, q, v, np.array([system.input_vector(_called(u, x)) for x in states]))
+            return Records(t, q, v, np.array([system.arguments.input_vector(_called(u, x)) for x in states]))
         if is_table(u):
             return Records(t, q, v, checks.array(u, (len(t), len(system.u_names)), "u"))
-        return Records(t, q, v, np.tile(system.input_vector(u), (len(t), 1)))
+        return Records(t, q, v, np.tile(system.arguments.input_vector(u), (len(t), 1)))
 
 
 def is_table(u: Any) -> bool:

@@ -37,12 +37,16 @@ class Operating:
 
     def deviation(self, state: StateGiven) -> np.ndarray:
         """(states,) differences of the named coordinates from this state's."""
-        system, x = self.system, self.system.bare(state)
+        system, x = self.system, self.system.arguments.bare(state)
         delta = system.minus(x.q, self.state.q)
         out = [delta[c.index] if c.index is not None else None for c in self.coordinates]
         out += [x.v[c.index] - self.state.v[c.index] if c.index is not None else None for c in self.speeds]
         if any(value is None for value in out):
-            n, here, there = len(self.coordinates), self._functions(x), self._functions(system.bare(self.state))
+            n, here, there = (
+                len(self.coordinates),
+                self._functions(x),
+                self._functions(system.arguments.bare(self.state)),
+            )
             for k, c in enumerate((*self.coordinates, *self.speeds)):
                 if c.index is None:
                     difference = here[c.name][int(k >= n)] - there[c.name][int(k >= n)]
@@ -53,7 +57,7 @@ class Operating:
 
     def traced_deviation(self, s: TracedState) -> ca.SX:
         """`deviation` of a traced state, as an expression; p of this operating point where it depends on p."""
-        n, x = len(self.coordinates), self.system.bare(self.state)
+        n, x = len(self.coordinates), self.system.arguments.bare(self.state)
         joints = self.system.layout.joints
         parts = [a.joint.minus(s.q(name), array(x.q[self.system.layout.q_slice(name)])) for name, a in joints.items()]
         delta = np.concatenate(parts) if parts else np.zeros(0)
@@ -82,6 +86,6 @@ class Operating:
             return values, speeds
 
         key = ("coordinates", *(c.key for c in chosen))
-        kernel = self.system.custom_kernel(key, ("q", "v", "p", "t"), value, None, ("value", "speed"))
-        values, speeds = self.system.evaluate_kernel(kernel, x, None, self.p, {})
+        kernel = self.system.kernels.custom(key, ("q", "v", "p", "t"), value, None, ("value", "speed"))
+        values, speeds = self.system.kernels.at(kernel, x, None, self.p, {})
         return {c.name: (float(a), float(b)) for c, a, b in zip(chosen, values, speeds)}

@@ -16,7 +16,7 @@ from dalembert.mechanism.values import described
 from dalembert.protocols import Parameters
 from dalembert.recursions.momentum import gravity_energy, kinetic_energy
 from dalembert.symbols import array, to_sx
-from dalembert.system.evaluating import frame_key
+from dalembert.system.kernels import frame_key
 from dalembert.system.state import State
 from dalembert.system.system import System
 from dalembert.system.trace import Trace
@@ -69,14 +69,14 @@ def outputs(
     of_vdot, of_lam = np.zeros((n, nv)), np.zeros((n, len(rows)))
     plain = [i for i, pick in enumerate(picks) if pick is None]
     if plain:
-        kernel = system.custom_kernel(
+        kernel = system.kernels.custom(
             ("outputs", *(_key(s) for s in scalars)),
             ("q", "v", "u", "p", "t"),
             lambda s: _traced(s, scalars),
             None,
             ("value", "by_q", "by_v", "by_t"),
         )
-        value[plain], by_q[plain], by_v[plain], by_t[plain] = system.evaluate_kernel(kernel, *at, {})
+        value[plain], by_q[plain], by_v[plain], by_t[plain] = system.kernels.at(kernel, *at, {})
     for i, pick in enumerate(picks):
         if pick is None:
             continue
@@ -101,7 +101,7 @@ def read_output(system: System, item: Given, rows: Sequence[str], unknowable: se
     if kind not in KINDS:
         raise unknown("output", item, [*system.v_names, *ENERGIES, *(f"{kind}:…" for kind in KINDS)])
     if kind in ("rate", "acceleration"):
-        index = system.velocity_index(name)
+        index = system.arguments.velocity_index(name)
         return [(item, ("rate", index), None) if kind == "rate" else (item, None, ("acceleration", index))]
     if kind == "multiplier":
         known = [row for row in rows if row not in unknowable]

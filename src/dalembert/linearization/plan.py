@@ -40,7 +40,7 @@ class Remembered:
         self.plans: dict[Any, LinearPlan] = {}
         self.by_names: dict[Any, LinearPlan] = {}
         self.closure = (
-            system.custom_kernel(("closure",), ("q", "v", "p", "t"), closure, None, ("position", "velocity"))
+            system.kernels.custom(("closure",), ("q", "v", "p", "t"), closure, None, ("position", "velocity"))
             if system.rows.of
             else None
         )
@@ -154,7 +154,7 @@ def linear_kernel(
     def value(s: Trace) -> tuple[Any, ...]:
         return linear(s, q, v)
 
-    return system.custom_kernel(key, ("q", "v", "u", "p", "t"), value, rows, NAMES, lanes=lanes)
+    return system.kernels.custom(key, ("q", "v", "u", "p", "t"), value, rows, NAMES, lanes=lanes)
 
 
 def _judged_kernel(system: System, velocities: Sequence[Coordinate], more: Sequence[Coordinate]) -> Kernel:
@@ -171,7 +171,7 @@ def _judged_kernel(system: System, velocities: Sequence[Coordinate], more: Seque
         size = sum((x * x for x in found[0].ravel()), 0.0) + sum(found[RATE], 0.0)
         return *found, np.array([*margin, size, -minimum(-position, -speed)], dtype=object)
 
-    return system.custom_kernel(key, ("q", "v", "u", "p", "t"), value, None, NAMES)
+    return system.kernels.custom(key, ("q", "v", "u", "p", "t"), value, None, NAMES)
 
 
 def _fixed(x: np.ndarray) -> np.ndarray:

@@ -59,7 +59,7 @@ def step_map(
     step = checks.number(step, "step", above=0.0)
     checks.choice(method, METHODS, "method")
     check_system(system)
-    state, u, p = system.resolve(state, u, p)
+    state, u, p = system.arguments.resolve(state, u, p)
     model = linearize(system, state, u=u, p=p, independent=independent)
     op = model.operating
     positions_only(system, ", which step_map does not know; model.discretize(step) does.")
@@ -87,7 +87,7 @@ def _runge_kutta(
     a, c = table.A, table.c
     b = a[-1] if implicit else table.b
     n, nq, inputs, m = system.nv, system.nq, len(system.u_names), columns.shape[1]
-    kernel = system.custom_kernel(
+    kernel = system.kernels.custom(
         ("rate_slopes",), ("q", "v"), _rate_slopes, None, ("rates", "by_q", "by_v", "tangent")
     )
 
@@ -156,8 +156,14 @@ def _by_numbers(system: System, x: State, u: Inputs, p: Parameters, rows: RowCho
         along = ca.jtimes(vdot, ca.vertcat(s.sx["q"], s.sx["v"]), ca.vertcat(s.sx["q1"], s.sx["dq"]))
         return array(ca.densify(along)).reshape(s.tree.nv)
 
-    kernel = system.custom_kernel(("acceleration_along",), ("q", "v", "u", "p", "t", "q1", "dq"), value, rows)
-    given = {"q": x.q, "v": x.v, "u": system.input_vector(u), "p": system.parameter_vector(p), "t": np.array([x.t])}
+    kernel = system.kernels.custom(("acceleration_along",), ("q", "v", "u", "p", "t", "q1", "dq"), value, rows)
+    given = {
+        "q": x.q,
+        "v": x.v,
+        "u": system.arguments.input_vector(u),
+        "p": system.arguments.parameter_vector(p),
+        "t": np.array([x.t]),
+    }
     given["q1"], given["dq"] = np.split(np.eye(system.nq + system.nv), [system.nq], axis=1)
     return kernel.batch(*(given[name] for name in kernel.names_in)).T
 
@@ -189,7 +195,7 @@ def _coordinates(
             return e.coordinate_rows, e.speeds.q
 
         key = ("coordinate_slopes", *(c.key for c in given))
-        kernel = system.custom_kernel(key, ("q", "v", "p", "t"), value, None, ("by_q", "rates_by_q"))
-        found = system.evaluate_kernel(kernel, end, None, p, {})
+        kernel = system.kernels.custom(key, ("q", "v", "p", "t"), value, None, ("by_q", "rates_by_q"))
+        found = system.kernels.at(kernel, end, None, p, {})
         by[functions], rates_by_q[functions] = (x.reshape(len(functions), system.nv) for x in found)
     return by, rates_by_q

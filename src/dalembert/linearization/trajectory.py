@@ -75,7 +75,9 @@ class LinearTrajectory(AtStates):
         """The state of the motion at the k-th time, k from 0; negative k count from the end."""
         k = checks.whole(k, "k", least=-len(self.t), most=len(self.t) - 1)
         system = self.operating.system
-        return system.belonging(system.state(self.q[k], self.v[k], float(self.t[k])), self.operating.p, self.u[k])
+        return system.arguments.belonging(
+            system.state(self.q[k], self.v[k], float(self.t[k])), self.operating.p, self.u[k]
+        )
 
     def _columns(self) -> Columns:
         """Over t: the motion, its inputs, and the eigenvalues of A, falling by their real parts."""

@@ -85,7 +85,7 @@ def export_html(
             f"'{system.name}' has contacts, ropes, rigid stops or dry friction, which a live page does not follow. "
             "Simulate it and write the run, da.simulate(...).animate(path), or show it in the studio."
         )
-    start, u, p = system.resolve(system.assemble(p=p) if state is None else state, u, p)
+    start, u, p = system.arguments.resolve(system.assemble(p=p) if state is None else state, u, p)
     data = page_data(system, start, u=u, p=p, traces=checked_traces(traces), modes=modes)
     own = files("dalembert.live")
     modules = {f"dalembert/live/{name}": own.joinpath(name).read_text(encoding="utf-8") for name in MODULES}
@@ -98,7 +98,7 @@ def export_html(
 
 def page_data(system: System, start: Any, *, u: Inputs, p: Parameters, traces: Any, modes: bool) -> dict[str, Any]:
     """Everything a page is made of, as plain data."""
-    given, inputs = system.parameter_vector(p), system.input_vector(u)
+    given, inputs = system.arguments.parameter_vector(p), system.arguments.input_vector(u)
     parts = Parts(system, start, given, inputs)
     start = parts.state
     found: dict[str, Any] = {"where": "", "list": []}

@@ -19,7 +19,7 @@ def poses(system: System) -> Kernel:
         placed = [s.state.pose(body.frame) for body in system.layout.bodies.values()]
         return np.concatenate([x for T in placed for x in (array(T.R).reshape(-1), array(T.p))])
 
-    return system.custom_kernel(("poses",), ("q", "p"), value)
+    return system.kernels.custom(("poses",), ("q", "p"), value)
 
 
 def twists(system: System) -> Kernel:
@@ -29,9 +29,9 @@ def twists(system: System) -> Kernel:
     def value(s: Trace) -> np.ndarray:
         return np.concatenate([array(twist(s, body.frame, "world")) for body in system.layout.bodies.values()])
 
-    return system.custom_kernel(("twists",), ("q", "v", "p"), value)
+    return system.kernels.custom(("twists",), ("q", "v", "p"), value)
 
 
 def energies(system: System) -> Kernel:
     """(q, v, p) → kinetic and potential energy."""
-    return system.custom_kernel(("energies",), ("q", "v", "p"), lambda s: array([kinetic_energy(s.at), potential(s)]))
+    return system.kernels.custom(("energies",), ("q", "v", "p"), lambda s: array([kinetic_energy(s.at), potential(s)]))

@@ -139,7 +139,7 @@ class SensitivityEquations:
         self, name: str, arguments: tuple[str, ...], value: Any, named: tuple[str, ...], more: Any = None
     ) -> Kernel:
         key = (name, *self.targets.key, more)
-        return self.system.custom_kernel(key, arguments, value, self.rows, named, self.lanes)
+        return self.system.kernels.custom(key, arguments, value, self.rows, named, self.lanes)
 
     # --- traced -------------------------------------------------------------------------------------------------
 

@@ -37,7 +37,7 @@ def of_model(model: LinearModel, of: Any, wrt: Any, held: Any) -> Sensitivities:
         raise ArgumentError("sensitivities of a model need coordinates of tree joints; see independent= of linearize.")
     targets = Targets.of(op.system, wrt)
     eq = SensitivityEquations(op.system, op.rows, targets)
-    x, p = op.state, op.system.parameter_vector(op.p)
+    x, p = op.state, op.system.arguments.parameter_vector(op.p)
     known = eq.known(x.q[None], x.v[None], np.array([x.t]), op.u[None], p)
     own = [c.index for c in op.coordinates] if held is None else held_names(op.system, held)
     dq, dv = following(eq, [x], known, own)
@@ -122,7 +122,7 @@ def _slopes(
 
     key = ("linear_along", tuple(c.key for c in q), tuple(c.key for c in v))
     arguments = ("q", "v", "dq", "dv", "dp", "du", "u", "p", "t")
-    kernel = system.custom_kernel(key, arguments, value, op.rows, ("along",))
+    kernel = system.kernels.custom(key, arguments, value, op.rows, ("along",))
     places = [op.names.index(name) for name in model.state_names]
     out = []
     for k in range(len(targets.names)):

@@ -149,7 +149,7 @@ class Change:
         every = self._changeable.everything
         eq = SensitivityEquations(every, rows, Targets.of(every, self.wrt))
         kernel = eq._kernel("impact", ("q", "v", "u", "p", "t"), lambda s: _impact(s, eq, e), IMPACT, e)
-        known = {**self.known, "p": self.phase.p[: len(every.parameter_vector(None))]}
+        known = {**self.known, "p": self.phase.p[: len(every.arguments.parameter_vector(None))]}
         after, v, q, t, theta = eq.at(kernel, known)
         if np.abs(after[0] - self.following.v[0]).max() > 1e-7 * np.abs(after).max():
             raise ArgumentError(
@@ -176,7 +176,7 @@ class Change:
             of = every.rows.of[k]
             closing[k] = c.contacts[of].restitution if of in c.contacts else self._restitution(of)
         state = every.state(phase.q[-1], phase.v[-1], self.t)
-        p = phase.p[: len(every.parameter_vector(None))]
+        p = phase.p[: len(every.arguments.parameter_vector(None))]
         A = every.constraint_matrix(state, p=p)
         speeds = A @ phase.v[-1] + every.evaluate("constraints", state, p=p)[2]
         white = np.linalg.solve(np.linalg.cholesky(every.mass_matrix(state, p=p)), A[order].T).T
@@ -190,7 +190,7 @@ class Change:
     def _restitution(self, of: str) -> float:
         """That of the switch that closed a constraint, from the speeds before and after."""
         every, phase = self._changeable.everything, self.phase
-        p = phase.p[: len(every.parameter_vector(None))]
+        p = phase.p[: len(every.arguments.parameter_vector(None))]
         state = every.state(phase.q[-1], phase.v[-1], self.t)
         _, A, b = every.evaluate("constraints", state, p=p)
         rows = [k for k, name in enumerate(every.rows.of) if name == of]

@@ -23,9 +23,9 @@ from dalembert.protocols import Parameters
 from dalembert.recursions.momentum import kinetic_energy
 from dalembert.sensitivity.equations import SensitivityEquations, tangent_jacobian
 from dalembert.symbols import array, to_sx
-from dalembert.system.evaluating import frame_key
 from dalembert.system.functions import FUNCTIONS as SYSTEM_FUNCTIONS
 from dalembert.system.functions import LOOP_FUNCTIONS, potential
+from dalembert.system.kernels import frame_key
 from dalembert.system.state import State
 from dalembert.system.system import System
 from dalembert.system.trace import Trace
@@ -115,7 +115,7 @@ def _read(system: System, name: str, what: Any) -> list[tuple[str, str, Any]]:
     if kind not in KINDS:
         raise unknown("quantity", what, [*system.v_names, *ENERGIES, "time", *(f"{k}:…" for k in KINDS)], "of")
     if kind in ("rate", "acceleration"):
-        return [(name, kind, system.velocity_index(rest))]
+        return [(name, kind, system.arguments.velocity_index(rest))]
     if kind == "multiplier":
         if rest not in system.row_names:
             raise unknown("row", rest, system.row_names, "of")
@@ -168,7 +168,7 @@ class Values:
 def values(eq: SensitivityEquations, asked: list[Quantity], known: Mapping[str, Any]) -> Values:
     """The quantities at the states `known`, v̇ and λ eliminated."""
     n, k, nv, theta = len(known["q"]), len(asked), eq.system.nv, len(eq.targets.traced)
-    kernel = eq.system.custom_kernel(
+    kernel = eq.system.kernels.custom(
         ("quantities", eq.targets.key, *(y.key for y in asked)), ("q", "v", "a", "lam", "u", "p", "t"),
         lambda s: _traced(s, eq, asked), eq.rows, [f"by_{x}" for x in SLOPES], eq.lanes,
     )  # fmt: skip

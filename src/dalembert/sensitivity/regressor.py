@@ -143,7 +143,7 @@ def regressor(
     rows = independent_rows(system, first, p) if system.rows.of else None
     key = ("regressor", tuple(chosen), None if targets is None else targets.key)
     lanes = 8 if system.backend == "native" and len(q) > 8 else 1
-    kernel = system.custom_kernel(
+    kernel = system.kernels.custom(
         key, ("q", "v", "a", "u", "p", "t"), lambda s: _traced(s, system, chosen, targets), rows,
         ("matrix", "rest", "rows"), lanes,
     )  # fmt: skip
@@ -177,8 +177,8 @@ def _motion(system: System, motion: Any, u: Any, p: Parameters) -> tuple[np.ndar
     if isinstance(given, np.ndarray) and given.ndim == 2:
         inputs = checks.array(given, (len(q), len(system.u_names)), "u")
     else:
-        inputs = np.tile(system.input_vector(given), (len(q), 1))
-    return q, v, a, inputs, np.zeros(len(q)), system.parameter_vector(p)
+        inputs = np.tile(system.arguments.input_vector(given), (len(q), 1))
+    return q, v, a, inputs, np.zeros(len(q)), system.arguments.parameter_vector(p)
 
 
 def _bodies(system: System, given: Sequence[str] | None) -> list[str]:

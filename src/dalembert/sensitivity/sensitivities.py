@@ -23,6 +23,7 @@ from dalembert.sensitivity.result import Sensitivities
 from dalembert.sensitivity.runs import METHODS, of_run, states_known
 from dalembert.sensitivity.targets import Targets
 from dalembert.simulation.results.run import Run
+from dalembert.system.inertia import check_mass
 from dalembert.system.system import System
 
 
@@ -82,8 +83,11 @@ def sensitivities(
     if not isinstance(subject, System):
         raise ArgumentError(f"subject is {checks.shown(subject)}; needed: a System, a LinearModel or a Run.")
     several = isinstance(state, (list, tuple)) and len(state) > 0 and not checks.is_real(state[0])
-    given = [subject.resolve(x, u, p) for x in (state if several else [{} if state is None else state])]
-    own = {(subject.input_vector(y).tobytes(), subject.parameter_vector(z).tobytes()) for _, y, z in given}
+    given = [subject.arguments.resolve(x, u, p) for x in (state if several else [{} if state is None else state])]
+    own = {
+        (subject.arguments.input_vector(y).tobytes(), subject.arguments.parameter_vector(z).tobytes())
+        for _, y, z in given
+    }
     parts = [given] if len(own) == 1 else [[one] for one in given]
     found = [of_states(subject, [x for x, _, _ in part], of, wrt, held, *part[0][1:]) for part in parts]
     value, jacobian = (np.concatenate(x) for x in zip(*found))
@@ -107,10 +111,14 @@ def of_states(
     targets, asked = Targets.of(system, wrt), quantities(system, of)
     if any(y.integral or y.kind == "time" for y in asked):
         raise ArgumentError("integrals and the end time are quantities of a run; a state has none.")
-    vector, inputs, policy = system.parameter_vector(p), system.input_vector(u), rank_policy(system, p)
+    vector, inputs, policy = (
+        system.arguments.parameter_vector(p),
+        system.arguments.input_vector(u),
+        rank_policy(system, p),
+    )
     rows = independent_rows(system, states[0], p) if system.rows.of else None
     for x in states:
-        system.check_mass(x, p)
+        check_mass(system, x, p)
         check_closed(system, x, p, {"q": x.q, "v": x.v, "p": vector, "t": x.t}, remembered(system), policy)
         check_determinate(system, x, u, p, asked)
     eq = SensitivityEquations(system, rows, targets)

@@ -71,7 +71,7 @@ class VariationalEquations:
         q, v = x[:, : system.nq], np.ascontiguousarray(x[:, system.nq :])
         if system.nq == system.nv:
             return np.ascontiguousarray(q), v
-        unit = system.custom_kernel(("unit",), ("q",), _unit, None, ("unit",), self.eq.lanes)
+        unit = system.kernels.custom(("unit",), ("q",), _unit, None, ("unit",), self.eq.lanes)
         return unit.batch(q), v
 
     def _jacobian(self, known: dict[str, Any]) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
@@ -84,7 +84,7 @@ class VariationalEquations:
             raise singular(system, system.state(known["q"][k], known["v"][k], float(known["t"][k, 0])), self.run.p)
         if system.nq == system.nv:
             return by_q, by_v, None
-        kernel = system.custom_kernel(("transport",), ("q", "v"), _turn, None, ("B",), self.eq.lanes)
+        kernel = system.kernels.custom(("transport",), ("q", "v"), _turn, None, ("B",), self.eq.lanes)
         return by_q, by_v, self.eq.at(kernel, known)
 
 

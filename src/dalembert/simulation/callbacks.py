@@ -71,7 +71,7 @@ class Callback:
 
     def trace(self, key: tuple[Any, ...], value: Callable[[Trace], Any]) -> None:
         """Machine code from what `value` makes of a trace."""
-        self.bound = Bound.of(self.system.custom_kernel(key, ARGUMENTS, value), {"p": self._p})
+        self.bound = Bound.of(self.system.kernels.custom(key, ARGUMENTS, value), {"p": self._p})
 
     def _at(self, function: int, owner: Any, nu: int = 0) -> None:
         """A native function of x = (q, v, t), and nu inputs behind it, valid as long as its owner."""
@@ -161,14 +161,14 @@ def traceable(u: Any) -> Any:
 
 def control_kernel(system: System, u: expression, lanes: int = 1) -> Any:
     """The inputs that a controller written in CasADi gives, as machine code for so many states at once."""
-    return system.custom_kernel(("control", u.f), ARGUMENTS, lambda s: traced_inputs(system, s, u.f), lanes=lanes)
+    return system.kernels.custom(("control", u.f), ARGUMENTS, lambda s: traced_inputs(system, s, u.f), lanes=lanes)
 
 
 def _given(system: System, u: Any) -> np.ndarray:
     """Inputs (nu,) that a Python controller returned."""
     if u is None:
         raise ArgumentError(f"the controller returned None; needed: inputs {', '.join(system.u_names)}.")
-    return system.input_vector(u, finite=False)
+    return system.arguments.input_vector(u, finite=False)
 
 
 def is_numba(f: Any) -> bool:
@@ -179,9 +179,9 @@ def is_numba(f: Any) -> bool:
 def traced_inputs(system: System, s: Trace, f: Callable[[Any, Any], Any]) -> np.ndarray:
     value = on_expressions(lambda state: f(state.t, state), s.state, "the controller")
     if isinstance(value, Mapping):
-        parts = {name: ca.SX.zeros(n) for name, n in system.input_sizes.items()}
+        parts = {name: ca.SX.zeros(n) for name, n in system.arguments.input_sizes.items()}
         for name, x in value.items():
-            whole, part = place(name, system.input_sizes, "input", "the controller")
+            whole, part = place(name, system.arguments.input_sizes, "input", "the controller")
             given = ca.SX(ca.vertcat(*x) if isinstance(x, (list, tuple)) else x)
             n, needed = given.numel(), part.stop - part.start
             if n != needed:

@@ -98,7 +98,7 @@ class RunEquations:
             rows=self.usual_rank(rows),
             powers=self.plain_powers,
             driven="drivers" in system.work_names,
-            led=bool(system.led),
+            led=bool(system.description.prescribed),
             options=options,
             baumgarte=(0.0, 0.0) if baumgarte is None else (baumgarte.alpha, baumgarte.beta),
             precise=precise,

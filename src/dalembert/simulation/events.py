@@ -87,7 +87,7 @@ def watch_kernel(system: System, events: Mapping[str, Event], lanes: int = 1) ->
     """The values of events that are all written in CasADi, as machine code for so many states at once."""
     named = [(f"event '{name}'", e.g.f) for name, e in events.items()]
     key = ("events", *(f for _, f in named))
-    return system.custom_kernel(key, ARGUMENTS, lambda s: array([scalar_of(s, f, w) for w, f in named]), lanes=lanes)
+    return system.kernels.custom(key, ARGUMENTS, lambda s: array([scalar_of(s, f, w) for w, f in named]), lanes=lanes)
 
 
 Hit = tuple[float, np.ndarray, int]  # when, the record there, the number of the event

@@ -24,7 +24,7 @@ def make_large_slope(system: System, rows: RowChoice, p: np.ndarray) -> Bound:
     """∂(q̇, v̇)/∂(q, v) of (q, v, u, p, t) as a native function: by rows of `EquationRows`, or by columns of a tree."""
     sizes = {"q": system.nq, "v": system.nv, "u": len(system.u_names), "p": len(p), "t": 1}
     places: dict[str, np.ndarray] = {}
-    rates = system.custom_kernel(("rate_elements",), ("q", "v"), lambda s: _elements(s, places), None, ("elements",))
+    rates = system.kernels.custom(("rate_elements",), ("q", "v"), lambda s: _elements(s, places), None, ("elements",))
     if not places:  # the kernel was known: its places are found again
         _elements(Trace(system.description), places)
     given = sum(sizes.values())
@@ -32,7 +32,7 @@ def make_large_slope(system: System, rows: RowChoice, p: np.ndarray) -> Bound:
         "nq": system.nq, "nv": system.nv, "rates": Bound.of(rates, {}), "upper": len(places["upper"]),
         "lower": len(places["lower"]), "upper_places": places["upper"], "lower_places": places["lower"],
     }  # fmt: skip
-    shared["given"], tree = given, not system.rows.of and not system.led
+    shared["given"], tree = given, not system.rows.of and not system.description.prescribed
     struct = _by_columns(system, sizes, shared) if tree else _by_rows(system, rows, sizes, shared)
     x, y = np.zeros(given), np.zeros((system.nq + system.nv) ** 2)
     x[given - 1 - len(p) : -1] = p

@@ -74,8 +74,12 @@ def symmetries(system: System, q: np.ndarray, p: np.ndarray, t: float, idle: boo
         x = system.state(system.plus(q, rng.normal(size=n)), rng.normal(size=n), t + rng.uniform())
         u = np.zeros(len(system.u_names)) if idle else rng.normal(size=len(system.u_names))
         (W,), (missed,) = _followed(system, x.q[None], p)
-        forces = system.evaluate_kernel(_forces(system), x, u, p, {}).reshape(n)
-        rows = [missed, (forces / max(1.0, np.abs(forces).max()) @ W)[None], W[list(system.led.values())]]
+        forces = system.kernels.at(_forces(system), x, u, p, {}).reshape(n)
+        rows = [
+            missed,
+            (forces / max(1.0, np.abs(forces).max()) @ W)[None],
+            W[list(system.description.prescribed.values())],
+        ]
         if system.rows.of:
             _, A, _ = system.evaluate("constraints", x, p=p)
             A = A.reshape(-1, n)
@@ -139,7 +143,7 @@ def _axis(d: np.ndarray) -> str:
 def _followed(system: System, q: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """w of (1) for unit twists, (N, nv, 6), and what the joints cannot follow, (N, 6 roots, 6)."""
     roots = [link for link in system.layout.tree.links if link.parent == ROOT]
-    kernel = system.custom_kernel(("ground_joints",), ("q", "p"), _ground_joints, None, ("joints",))
+    kernel = system.kernels.custom(("ground_joints",), ("q", "p"), _ground_joints, None, ("joints",))
     given = {"q": q, "p": p}
     flat = kernel.batch(*(given[name] for name in kernel.names_in)).reshape(len(q), -1)
     W, missed, at = np.zeros((len(q), system.nv, 6)), np.zeros((len(q), 6 * len(roots), 6)), 0
@@ -169,4 +173,4 @@ def _forces(system: System) -> Any:
         still = s.tree.moving(s.q, zeros(s.tree.nv))
         return s.load.tau - newton_euler(still, zeros(s.tree.nv), s.d.gravity, s.load.wrenches)
 
-    return system.custom_kernel(("forces_and_weight",), ("q", "v", "u", "p", "t"), value, None, ("forces",))
+    return system.kernels.custom(("forces_and_weight",), ("q", "v", "u", "p", "t"), value, None, ("forces",))

@@ -133,12 +133,12 @@ def make_choices(
 
 def make_span(system: System, state: StateGiven, t: Any, t_eval: Any, u: Any) -> Span:
     """Check where a simulation starts and ends; u: constant inputs."""
-    given = system.as_state(state)
+    given = system.arguments.as_state(state)
     if system.rows.of:
         check_resolution(system, given)
     start, end = _span(t, given.t)
     samples = None if t_eval is None else _samples(t_eval, start, end)
-    return Span(given if given.t == start else given.replace(t=start), end, samples, system.input_vector(u))
+    return Span(given if given.t == start else given.replace(t=start), end, samples, system.arguments.input_vector(u))
 
 
 def check_steps(choices: Choices, span: Span) -> None:
@@ -210,7 +210,7 @@ def make_setup(
     return Setup(
         **values,
         system=system,
-        p=system.defaults if p is None else np.array(system.parameter_vector(p)),  # its own copy
+        p=system.arguments.defaults if p is None else np.array(system.arguments.parameter_vector(p)),  # its own copy
         controller=controller,
         period=period or 0.0,
         events=named_events(events),

@@ -19,6 +19,7 @@ from dalembert.simulation.run.record_pool import give_back, plain_layout
 from dalembert.simulation.run.segment import Segment
 from dalembert.simulation.run.stepping import begin, integrate
 from dalembert.simulation.setup import Span, check_steps, make_choices, make_setup, make_span, steers
+from dalembert.system.inertia import check_mass, varies_inertia
 from dalembert.system.system import System
 
 
@@ -98,23 +99,23 @@ def simulate(
     except (TypeError, NotImplementedError):  # arrays, CasADi's matrices
         choices, hashable = make_choices.__wrapped__(*chosen), False
     controller, u = (u, None) if steers(u) else (None, u)
-    state, u, p = system.resolve(state, u, p)
+    state, u, p = system.arguments.resolve(state, u, p)
     if controller is not None:
         u = None
-    if system.varies_inertia(p):
-        system.check_mass(state, p)
+    if varies_inertia(system, p):
+        check_mass(system, state, p)
     if choices.method_name == "moreau":
         from dalembert.simulation.time_stepping.request import simulate_stepped
 
         return simulate_stepped(
-            system, system.bare(state), t, t_eval, u, p, controller, period, events, switches, stops, choices,
+            system, system.arguments.bare(state), t, t_eval, u, p, controller, period, events, switches, stops, choices,
             coordinates, options, record, shared=hashable,
         )  # fmt: skip
     if switches is not None or stops is not None or system.layout.is_hybrid:
         from dalembert.simulation.hybrid.request import simulate_hybrid
 
         return simulate_hybrid(
-            system, system.bare(state), t, t_eval, u, p, controller, period, events, switches, stops, choices,
+            system, system.arguments.bare(state), t, t_eval, u, p, controller, period, events, switches, stops, choices,
             coordinates, options, record, resume, shared=hashable,
         )  # fmt: skip
     span, plain = make_span(system, state, t, t_eval, u), controller is None and period is None and events is None

@@ -67,7 +67,7 @@ def linearize_stabilized(
     """
     check_system(system)
     kept = as_stabilization(stabilization)
-    state, u, p = system.resolve(state, u, p)
+    state, u, p = system.arguments.resolve(state, u, p)
     full = linearize_full(system, state, u=u, p=p)
     motion = falling(np.linalg.eigvals(linearize(system, state, u=u, p=p).A))
     nv, m = len(full.vdot), len(full.rows)

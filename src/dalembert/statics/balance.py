@@ -52,7 +52,7 @@ class StaticBalance:
     ):
         """led: whether the drives of kinematic inputs hold their coordinates."""
         positions_only(system, "; statics need constraints that bind positions.")
-        more = [d for d in system.led.values() if led and d not in held]
+        more = [d for d in system.description.prescribed.values() if led and d not in held]
         self.system, self.x, self.u, self.p, self.held = system, x, u, p, [*held, *more]
         self.policy = rank_policy(system, p)
         if openness(system, x, p) > POLICY.open:
@@ -92,7 +92,7 @@ class StaticBalance:
         """(nv, nv) K of (2), with the multipliers of the constraints."""
         system, n = self.system, self.system.nv
         kernel = system.kernel("inverse_dynamics_derivatives")
-        slopes = system.evaluate_kernel(kernel, self.x, self.u, self.p, {"a": np.zeros(n)})
+        slopes = system.kernels.at(kernel, self.x, self.u, self.p, {"a": np.zeros(n)})
         K = np.array(slopes[0], dtype=float).reshape(n, n) - self._curvature(multipliers)
         for a in system.layout.joints.values():
             if a.joint.nq != a.joint.nv:
@@ -111,7 +111,7 @@ class StaticBalance:
         i, j = np.triu_indices(n, 1)
         pairs = [(E[i] + E[j]), -(E[i] + E[j]), (E[i] - E[j]), -(E[i] - E[j]), E, -E, np.zeros((1, n))]
         v = np.vstack(pairs)
-        given: dict[str, Any] = {"q": self.x.q, "v": v, "p": system.parameter_vector(self.p), "t": self.x.t}
+        given: dict[str, Any] = {"q": self.x.q, "v": v, "p": system.arguments.parameter_vector(self.p), "t": self.x.t}
         value = kernel.batch(*(given[name] for name in kernel.names_in)).reshape(len(v), -1) @ multipliers
         parts = np.split(value, np.cumsum([len(x) for x in pairs[:-1]]))
         out[i, j] = (parts[0] + parts[1] - parts[2] - parts[3]) / 8

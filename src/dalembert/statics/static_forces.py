@@ -75,7 +75,7 @@ class StaticForces(AtStates):
 
     def _records(self) -> StateRows:
         t = np.array([x.t for x in self._states]).reshape(self.q.shape[:-1])
-        p = np.array([self.system.parameter_vector(p) for p in self._p])
+        p = np.array([self.system.arguments.parameter_vector(p) for p in self._p])
         return state_rows(self.system, self.q, p=p.reshape((*self.q.shape[:-1], p.shape[-1])), t=t)
 
     def _accelerations(self) -> np.ndarray:
@@ -196,13 +196,13 @@ def _at(
     system: System, state: StateGiven, loads: list[Any], limits: Bounds, u: Inputs, axes: str, p: Parameters
 ) -> tuple[np.ndarray, np.ndarray, list[str], list[Case], State, Any]:
     """Inputs (L, nu), multipliers (L, rows), messages and loads in one position; it, and its parameters."""
-    x, u, p = system.resolve(state, u, p)
-    x = system.belonging(x.replace(v=np.zeros(system.nv)), p)
-    start = np.array(system.input_vector(u))
+    x, u, p = system.arguments.resolve(state, u, p)
+    x = system.arguments.belonging(x.replace(v=np.zeros(system.nv)), p)
+    start = np.array(system.arguments.input_vector(u))
     cases = [_case(system, x, one, axes, p) for one in loads]
     at = StaticBalance(system, x, start, p, led=False)
     B = system.evaluate("input_matrix", x, p=p).reshape(system.nv, -1)
-    for name, d in system.led.items():  # the force of its drive
+    for name, d in system.description.prescribed.items():  # the force of its drive
         k = system.u_names.index(name)
         B[d, k], start[k] = 1.0, 0.0
     N = (at.free.T @ B) if at.free.shape[1] else np.zeros((0, B.shape[1]))

@@ -82,15 +82,15 @@ def stiffness(
     (0.04, 0.0)
     """
     check_system(system)
-    x, u, p = system.resolve(state, u, p)
-    x = system.belonging(x.replace(v=np.zeros(system.nv)), p)
+    x, u, p = system.arguments.resolve(state, u, p)
+    x = system.arguments.belonging(x.replace(v=np.zeros(system.nv)), p)
     axes = checks.choice(axes, ("world", "body"), "axes")
     given = {} if springs is None else checks.mapping(springs, "springs")
     k = {_place(system, n, "springs"): checks.number(c, f"springs['{n}']", least=0.0) for n, c in given.items()}
     if isinstance(held, str) or not isinstance(held, (list, tuple, set, frozenset)):
         raise ArgumentError(f"held is {checks.shown(held)}; needed: a list of coordinates.")
     fixed = [_place(system, n, "held") for n in held]
-    inputs = system.input_vector(u)
+    inputs = system.arguments.input_vector(u)
     whole, at = StaticBalance(system, x, inputs, p, sorted({*fixed, *k})), StaticBalance(system, x, inputs, p, fixed)
     K = at.tangent(whole.forces[: len(whole.A)])  # what servos bear acts along coordinates and changes no stiffness
     _check_rest(whole, _usual(K, at.reach))

@@ -81,7 +81,7 @@ def fit(
     v = {name: checks.number(x, f"v of '{name}'") for name, x in checks.mapping({} if v is None else v, "v").items()}
     names, first = _parameters(system, parameters, state, v)
     by_name = isinstance(state, Mapping)
-    begin = checks.number(t, "t") if by_name else system.as_state(state).t
+    begin = checks.number(t, "t") if by_name else system.arguments.as_state(state).t
     if measured.t[0] < begin:
         raise ArgumentError(f"the first measurement is at {measured.t[0]:g} s, before the start at t = {begin:g} s.")
     model = FitModel(
@@ -161,7 +161,7 @@ class FitModel:
 
     def _start(self, trial: Mapping[str, float], p: Mapping[str, float]) -> State:
         if not self.by_name:
-            return self.system.as_state(self.start)
+            return self.system.arguments.as_state(self.start)
         q, v = dict(self.start), {**dict.fromkeys(self.start, 0.0), **self.v}
         for name, x in trial.items():
             of = name.rpartition(":")[2]
@@ -179,7 +179,7 @@ def _parameters(system: System, given: Any, start: Any, v: Any) -> tuple[tuple[s
     names = Targets.of(system, list(given)).names
     if isinstance(given, Mapping):
         return names, np.array([checks.number(given[n], f"parameters[{n!r}]") for n in given], dtype=float)
-    own = dict(zip(system.p_names, system.parameter_vector(None).tolist()))
+    own = dict(zip(system.p_names, system.arguments.parameter_vector(None).tolist()))
     starts = start if isinstance(start, Mapping) else {}
     for name in names:
         kind, _, of = name.rpartition(":")

@@ -75,7 +75,7 @@ def optimize(
     count = len(next(iter(path.values())))
     of, values = _targets(system, wanted, count)
     bounded = _limits(limits)
-    first = np.clip([dict(zip(system.p_names, system.parameter_vector(None)))[n] for n in names], low, high)
+    first = np.clip([dict(zip(system.p_names, system.arguments.parameter_vector(None)))[n] for n in names], low, high)
     model = DesignModel(system, names, path, guess)
     miss = Residuals(lambda p: model(p, of), names, values)
     kept = None if not bounded else Residuals(lambda p: model(p, {n: q for n, q, _, _ in bounded}), names)

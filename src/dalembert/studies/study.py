@@ -77,7 +77,7 @@ def study(
         )
     checks.choice(method, METHODS, "method")
     n, seed = checks.whole(n, "n", least=1), checks.whole(seed, "seed", least=0)
-    nominal = np.array([dict(zip(system.p_names, system.parameter_vector(None)))[name] for name in given])
+    nominal = np.array([dict(zip(system.p_names, system.arguments.parameter_vector(None)))[name] for name in given])
     deviations = None
     if method == "grid":
         samples = gridded(given)

@@ -80,13 +80,15 @@ class Bench:
         if system.nv == 0:
             raise ArgumentError(f"'{system.name}' has no joints, so nothing moves; needed: a mechanism with a joint.")
         self.system = system
-        self.p = np.array(system.parameter_vector(None) if p is None else p, dtype=float)
-        acting = dict(zip(system.u_names, system.input_vector(state.u).tolist()))
+        self.p = np.array(system.arguments.parameter_vector(None) if p is None else p, dtype=float)
+        acting = dict(zip(system.u_names, system.arguments.input_vector(state.u).tolist()))
         self.u = acting if u is None else dict.fromkeys(system.u_names, 0.0) | {k: float(v) for k, v in u.items()}
         self.outputs = {name: (name, f) for name, f in outputs}  # functions of the state for Bode plots
         self.poses = Poses(system)
         self.dragging = Dragging(system, self.given_p, state.t)
-        self.x = self.start = system.bare(state)  # its parameters and inputs are the bench's, and change there
+        self.x = self.start = system.arguments.bare(
+            state
+        )  # its parameters and inputs are the bench's, and change there
         self.acting: tuple[System, np.ndarray | None] = system, self.given_p
         self.seen: dict[str, np.ndarray] = {"": np.atleast_2d(state.q)}  # positions it was in: rails reach that far
         self.actuated, self.slides = actuated(system), slides(system)
@@ -177,7 +179,7 @@ class Bench:
                 for name, (v, i) in self.places()
             ],
             "q_names": list(system.q_names),
-            "parameters": [{"name": n, "value": x} for n, x in zip(system.p_names, system.parameter_vector(None))],
+            "parameters": [{"name": n, "value": x} for n, x in zip(system.p_names, system.arguments.defaults.tolist())],
             "inputs": list(system.u_names),
             "rows": rows,
             "trivial": list(system.rows.trivial),

@@ -96,7 +96,7 @@ class Dragging:
 
     def __init__(self, system: System, p: Parameters = None, t: float = 0.0):
         self.system, self.t = system, t
-        self.p = np.array(system.parameter_vector(p), dtype=float)
+        self.p = np.array(system.arguments.parameter_vector(p), dtype=float)
         self.policy = rank_policy(system, self.p if len(self.p) else None)
         self.length = self.policy.length
         self.reach = np.where(angular_velocities(system), 1.0, self.length)

@@ -43,7 +43,7 @@ class Studio:
     def state(self) -> State:
         """The state that is shown, with its parameters and inputs."""
         bench = self.session.bench
-        return bench.system.belonging(bench.x, bench.given_p, bench.inputs)
+        return bench.system.arguments.belonging(bench.x, bench.given_p, bench.inputs)
 
     @property
     def system(self) -> System:
@@ -130,12 +130,12 @@ def studio(
     if run is not None and run.system.layout is not system.layout and list(run.system.q_names) != list(system.q_names):
         raise ArgumentError(f"the run is one of '{run.system.name}', not of '{system.name}'.")
     if state is not None:
-        state, u, p = system.resolve(state, u, p)
-    given_p = system.parameter_vector(p if p is not None or run is None else run.p)
+        state, u, p = system.arguments.resolve(state, u, p)
+    given_p = system.arguments.parameter_vector(p if p is not None or run is None else run.p)
     x = _start(system, run, state, given_p)
-    inputs = dict(zip(system.u_names, system.input_vector(x.u if u is None else u).tolist()))
+    inputs = dict(zip(system.u_names, system.arguments.input_vector(x.u if u is None else u).tolist()))
     script = Script(source)
-    if not np.array_equal(given_p, system.parameter_vector(None)):
+    if not np.array_equal(given_p, system.arguments.parameter_vector(None)):
         values = dict(zip(system.p_names, given_p.tolist()))
         script.add("parameters", f"system = system.with_parameters({by_name(values)})")
     script.add("place", state_line(system, x))
@@ -160,7 +160,7 @@ def _shown(session: Session, port: int, open: bool) -> Studio:
 
 def _start(system: System, run: Run | None, state: StateGiven | None, p: np.ndarray) -> State:
     if state is not None:
-        x = system.as_state(state)
+        x = system.arguments.as_state(state)
         return system.project(x, p=p if len(p) else None) if system.rows.of else x
     if run is not None and len(run.t):
         return system.state(run.q[0], run.v[0], float(run.t[0]))

@@ -16,6 +16,7 @@ from dalembert.protocols import Inputs, Parameters, StateLike
 from dalembert.rank import angular_velocities, rank_policy, usual_inertias
 from dalembert.symbols import all_numbers
 from dalembert.system.formulation_options import metric_factor
+from dalembert.system.inertia import massless_velocity, varies_inertia
 
 if TYPE_CHECKING:
     from dalembert.compiler import Kernel
@@ -105,7 +106,7 @@ class Solver:
         self.rank, self.nv = len(system.rows.of), system.nv
         self.answer = Prepared(system.kernel("answer"))
         #: of each velocity: above these it moves mass for sure; None where all always do
-        self.inertias = None if system._solid else HEAVY * usual_inertias(system)
+        self.inertias = None if system._inertias.solid else HEAVY * usual_inertias(system)
         self.problems: list[Problem] = []
         self._system = system
 
@@ -117,7 +118,7 @@ class Solver:
 
 def eliminated(system: System, x: StateLike, tau: Any, u: Inputs, p: Parameters) -> Acceleration | None:
     """The acceleration by sparse elimination, or None where the constraints are not safely independent."""
-    solver = system.solver
+    solver = system._solver
     answer, least = solver.answer, solver.limits
     if answer.plain and tau is None and u is None and p is None:
         if answer.timed:
@@ -125,15 +126,15 @@ def eliminated(system: System, x: StateLike, tau: Any, u: Inputs, p: Parameters)
         else:
             vdot, multipliers, force, evidence, inertias = answer.kernel(x.q, x.v, *answer.defaults)
     else:
-        given = np.zeros(system.nv) if tau is None else system.velocity_vector(tau, "tau")
-        vdot, multipliers, force, evidence, inertias = system.evaluate_kernel(answer.kernel, x, u, p, {"tau": given})
+        given = np.zeros(system.nv) if tau is None else system.arguments.velocity_vector(tau, "tau")
+        vdot, multipliers, force, evidence, inertias = system.kernels.at(answer.kernel, x, u, p, {"tau": given})
         if p is not None:
             least = limits(system, p)
     angle, length, worst, total = evidence.tolist()
     if not (angle > least.angle and length > least.length and isfinite(total)):
         return None
     doubtful = solver.inertias is not None and (p is not None or False in (inertias > solver.inertias).tolist())
-    if (doubtful or system.varies_inertia(p)) and system._massless(x, p) is not None:
+    if (doubtful or varies_inertia(system, p)) and massless_velocity(system, x, p) is not None:
         return refused(system, Outcome.MASS_SINGULAR)
     rank = solver.rank
     condition = max(1.0 / sqrt(angle), least.size / sqrt(length)) if rank else 1.0
@@ -160,7 +161,7 @@ def solved(
     active: Mapping[str, bool] | None,
 ) -> Acceleration:
     """The acceleration by a formulation; the arguments are those of `System.acceleration`."""
-    solver = system.solver
+    solver = system._solver
     sizes = solver.limits.sizes if p is None else limits(system, p).sizes
     threshold, damp = damping or (0.0, 0.0)
     if metric.__class__ is str and metric == "mass" and not active:
@@ -177,7 +178,7 @@ def solved(
     problem.threshold, problem.damp = threshold, damp
     if formulation == "partition":
         problem.independent[:] = 0
-        problem.independent[[system.velocity_index(name) for name in independent]] = 1
+        problem.independent[[system.arguments.velocity_index(name) for name in independent]] = 1
     call(formulation, problem)
     answer = _answer(system, x, p, problem, sizes, on, damping is not None)
     if on is None:
@@ -194,7 +195,7 @@ def solved(
 
 def _with_led(system: System, x: StateLike, p: Parameters, answer: Acceleration) -> Acceleration:
     """The answer with Aᵀλ of led coordinates, whose equations, and columns of A, the formulations do not see."""
-    places = list(system.led.values())
+    places = list(system.description.prescribed.values())
     if places and answer.multipliers.size:
         answer.force[places] = system.constraint_matrix(x, p=p)[:, places].T @ answer.multipliers
     return answer
@@ -219,9 +220,9 @@ def _all_rows(system: System, solver: Solver, x: StateLike, tau: Any, u: Inputs,
         else:
             equations.kernel(x.q, x.v, *equations.defaults, out=out)
     else:
-        system.evaluate_kernel(equations.kernel, x, u, p, {}, out)
+        system.kernels.at(equations.kernel, x, u, p, {}, out)
     if tau is not None:
-        problem.f += system.velocity_vector(tau, "tau")
+        problem.f += system.arguments.velocity_vector(tau, "tau")
     return problem
 
 
@@ -237,14 +238,14 @@ def _some_rows(
     system: System, x: StateLike, tau: Any, u: Inputs, p: Parameters, metric: Any, active: Mapping[str, bool] | None
 ) -> tuple[Problem, np.ndarray]:
     """The equations with some rows switched off, or in the coordinates ν, where M = 1; and which rows are on."""
-    given = np.zeros(system.nv) if tau is None else system.velocity_vector(tau, "tau")
+    given = np.zeros(system.nv) if tau is None else system.arguments.velocity_vector(tau, "tau")
     if isinstance(metric, str) and metric == "innovations":
         M = np.eye(system.nv)
         f, A, gamma = system.evaluate("diagonal_constrained", x, tau=given, u=u, p=p)
     else:
         M, f, A, gamma = system.evaluate("constrained", x, u=u, p=p)
         f = f + given
-    on = system.active_rows(active)
+    on = system.arguments.active_rows(active)
     return make_problem(system.nv, int(on.sum()), M=M, f=f, A=A[on], gamma=gamma[on]), on
 
 

@@ -11,7 +11,7 @@ whose loops close with its own parameters and not with those that count.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,23 +23,22 @@ from dalembert.system.state import State
 from dalembert.system.vectors import filled, listed
 
 if TYPE_CHECKING:
-    from dalembert.system.evaluating import Evaluating
     from dalembert.system.system import System
 
 OPEN = 1e-5  # rad, or lengths of the mechanism: more is no rounding, and no start of a simulation
 
 
-def parameters_at(system: Evaluating, x: State, p: Parameters, search: bool) -> np.ndarray:
+def parameters_at(system: System, x: State, p: Parameters, search: bool) -> np.ndarray:
     """Those that count at a state, (np,): the state's own array where they are.
 
     search: whether the state is only where a search begins: then it may be of other parameters.
     """
-    own, before = (_carried(system, x, y) for y in (x.p if x.p is not None else x.defaults, x.defaults))
-    defaults = system.defaults
+    own, before = (_carried(system, x, y) for y in (x.p if x.p is not None else x._defaults, x._defaults))
+    defaults = system.arguments.defaults
     given = np.full(len(own), np.nan) if p is None else _given(system, p)
     found = np.where(np.isnan(given), own, given)
-    changed = system.changed if x.layout is system.layout else np.ones(len(own), dtype=bool)
-    if changed is not None and x.defaults is not None:
+    changed = system.arguments.changed if x.layout is system.layout else np.ones(len(own), dtype=bool)
+    if changed is not None and x._defaults is not None:
         newer = changed & np.isnan(given) & (own != defaults) & (before != defaults)
         if not search and (newer & (own != before)).any():
             raise ArgumentError(
@@ -54,26 +53,26 @@ def parameters_at(system: Evaluating, x: State, p: Parameters, search: bool) -> 
     return found
 
 
-def inputs_at(system: Evaluating, x: State, u: Inputs) -> Inputs:
+def inputs_at(system: System, x: State, u: Inputs) -> Inputs:
     """Those that count at a state with inputs of its own."""
     assert x.u is not None
     if u is not None and not isinstance(u, Mapping):
         return u
     own = x.u
     if x.layout is not system.layout:
-        sizes = {name: np.zeros(n) for name, n in system.input_sizes.items()}
+        sizes = {name: np.zeros(n) for name, n in system.arguments.input_sizes.items()}
         theirs = _split(own, {name: u.numel() for name, u in x.layout.mechanism.inputs.items()})
         own = vector_of({**sizes, **{name: value for name, value in theirs.items() if name in sizes}})
-    return own if u is None else vector_of(filled(u, _split(own, system.input_sizes), "input"))
+    return own if u is None else vector_of(filled(u, _split(own, system.arguments.input_sizes), "input"))
 
 
-def missed(system: Evaluating, x: State, p: Parameters) -> tuple[str, float]:
+def missed(system: System, x: State, p: Parameters) -> tuple[str, float]:
     """How a state misses its constraints, in words, "" where by rounding only; and its largest gap.
 
     Gaps of positions and velocities are in rad or lengths of the mechanism.
     """
     phi, A, b = system.evaluate("constraints", State(x.q, x.v, x.t, x.layout), p=p)
-    units = row_units(cast("System", system), p)
+    units = row_units(system, p)
     gaps = np.abs(phi) / units, np.abs(A @ x.v + b) / units
     fast = np.abs(x.v).max(initial=0.0) / min(1.0, system.layout.length)
     for gap, limit, what in zip(gaps, (1.0, 1.0 + fast), ("position", "velocity")):
@@ -84,7 +83,7 @@ def missed(system: Evaluating, x: State, p: Parameters) -> tuple[str, float]:
     return "", float(max(gap.max() for gap in gaps))
 
 
-def _check_closed(system: Evaluating, x: State, p: np.ndarray, own: np.ndarray) -> None:
+def _check_closed(system: System, x: State, p: np.ndarray, own: np.ndarray) -> None:
     """Refuse parameters that open loops which are closed with the state's own."""
     if not system.rows.of:
         return
@@ -97,23 +96,23 @@ def _check_closed(system: Evaluating, x: State, p: np.ndarray, own: np.ndarray) 
         )
 
 
-def _told(system: Evaluating, p: np.ndarray, which: np.ndarray) -> str:
+def _told(system: System, p: np.ndarray, which: np.ndarray) -> str:
     shown = [f"{name} = {value:.6g}" for name, value, of in zip(system.p_names, p.tolist(), which) if of]
     return ", ".join(shown[:4]) + (", …" if len(shown) > 4 else "")
 
 
-def _given(system: Evaluating, p: Parameters) -> np.ndarray:
+def _given(system: System, p: Parameters) -> np.ndarray:
     """(np,) parameters given by name or as an array; NaN where none is."""
     if not isinstance(p, Mapping):
         return listed(p, system.p_names, "the array of parameters")
     return vector_of(filled(p, {name: np.full(len(x), np.nan) for name, x in system.parameters.items()}, "parameter"))
 
 
-def _carried(system: Evaluating, x: State, p: np.ndarray | None) -> np.ndarray:
+def _carried(system: System, x: State, p: np.ndarray | None) -> np.ndarray:
     """Parameters of a state in the order of a system: one of an equal mechanism, or a phase, may have others."""
     if p is None:
-        return system.defaults
-    if x.layout is system.layout and len(p) == len(system.defaults):
+        return system.arguments.defaults
+    if x.layout is system.layout and len(p) == len(system.arguments.defaults):
         return p
     theirs = _split(p, {name: len(value) for name, value in x.layout.mechanism.parameters.values.items()})
     return vector_of({**system.parameters, **{n: value for n, value in theirs.items() if n in system.parameters}})

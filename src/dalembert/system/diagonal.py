@@ -9,6 +9,8 @@ import numpy as np
 
 from dalembert.errors import ArgumentError
 from dalembert.protocols import Inputs, Parameters, StateGiven
+from dalembert.system.dynamics import carried
+from dalembert.system.inertia import check_mass
 from dalembert.system.state import State
 
 if TYPE_CHECKING:
@@ -59,7 +61,9 @@ class Diagonal:
         self, state: StateGiven, tau: Any, *, normalized: bool = True, p: Parameters = None
     ) -> np.ndarray:
         """ε = m⁻¹ τ (or κ), (nv,): table 2. τ is an array or a mapping by velocity names."""
-        return self._value("working_forces", normalized, state, tau=self.system.velocity_vector(tau, "tau"), p=p)
+        return self._value(
+            "working_forces", normalized, state, tau=self.system.arguments.velocity_vector(tau, "tau"), p=p
+        )
 
     def joint_forces(
         self, state: StateGiven, working: Any, *, normalized: bool = True, p: Parameters = None
@@ -71,22 +75,22 @@ class Diagonal:
 
     def solve(self, state: StateGiven, x: Any, *, p: Parameters = None) -> np.ndarray:
         """M⁻¹ x, (nv,), without forming M."""
-        self.system.check_mass(state, p)
+        check_mass(self.system, state, p)
         return self.system.evaluate("solve_mass", state, tau=self._vector(x, "x"), p=p)
 
     def log_determinant(self, state: StateGiven, *, p: Parameters = None) -> float:
         """Log det M."""
-        self.system.check_mass(state, p)
+        check_mass(self.system, state, p)
         return float(self.system.evaluate("log_determinant", state, p=p))
 
     def whitened(self, state: StateGiven, *, p: Parameters = None) -> np.ndarray:
         """Ã = A m^−ᵀ, (m, nv): the constraints in the coordinates ν, where the mass metric is the Euclidean one."""
-        self.system.check_mass(state, p)
+        check_mass(self.system, state, p)
         return self.system.evaluate("whitened", state, p=p)
 
     def delassus(self, state: StateGiven, *, p: Parameters = None) -> np.ndarray:
         """A M⁻¹ Aᵀ = Ã Ãᵀ, (m, m), without forming M: the inverse of the operational-space inertia."""
-        self.system.check_mass(state, p)
+        check_mass(self.system, state, p)
         return self.system.evaluate("delassus", state, p=p)
 
     def mobility(self, state: StateGiven, frame: Any, *, axes: str = "body", p: Parameters = None) -> np.ndarray:
@@ -94,14 +98,14 @@ class Diagonal:
 
         In the frame's own ("body") or the ground's ("world") axes. Constraints do not count.
         """
-        self.system.check_mass(state, p)
+        check_mass(self.system, state, p)
         return self.system.evaluate("mobility", state, frame=frame, axes=axes, p=p)
 
     # --- dynamics ---------------------------------------------------------------------------------------------------
 
     def coriolis(self, state: StateGiven, *, normalized: bool = True, p: Parameters = None) -> np.ndarray:
         """C(q, ν) (or C(q, ξ)) at the state's velocity, (nv,): algorithm 7.1. It does no work: νᵀ C(q, ν) = 0."""
-        self.system.check_mass(state, p)
+        check_mass(self.system, state, p)
         return self._value("diagonal_coriolis", normalized, state, p=p)
 
     def acceleration(
@@ -118,9 +122,9 @@ class Diagonal:
 
         Constraints act on the tree by their forces Aᵀλ, which do no work in total rates either: νᵀ Ãᵀλ = 0.
         """
-        given = np.zeros(self.system.nv) if tau is None else self.system.velocity_vector(tau, "tau")
-        given = given + self.system._carried(state, wrenches, p)
-        self.system.check_mass(state, p)
+        given = np.zeros(self.system.nv) if tau is None else self.system.arguments.velocity_vector(tau, "tau")
+        given = given + carried(self.system, state, wrenches, p)
+        check_mass(self.system, state, p)
         if self.system.rows.of:
             held = self.system.acceleration(state, given, u=u, p=p).multipliers
             given = given + self.system.constraint_matrix(state, p=p).T @ held
@@ -144,7 +148,7 @@ class Diagonal:
         """
         self.check()
         kernel = self.system.kernel("diagonal_ode" if normalized else "diagonal_ode_xi")
-        fixed = {"u": self.system.input_vector(u), "p": self.system.parameter_vector(p)}
+        fixed = {"u": self.system.arguments.input_vector(u), "p": self.system.arguments.parameter_vector(p)}
         nq = self.system.nq
 
         def f(t: float, y: np.ndarray) -> np.ndarray:
@@ -156,7 +160,7 @@ class Diagonal:
 
     def pack(self, state: StateGiven, *, normalized: bool = True, p: Parameters = None) -> np.ndarray:
         """(q, ν) (or (q, ξ)) of a state, (nq + nv,)."""
-        x = self.system.as_state(state)
+        x = self.system.arguments.as_state(state)
         return np.concatenate([x.q, self.total_rates(x, normalized=normalized, p=p)])
 
     def unpack(self, y: Any, *, t: float = 0.0, normalized: bool = True, p: Parameters = None) -> State:
@@ -165,7 +169,7 @@ class Diagonal:
         n = self.system.nq + self.system.nv
         if y.shape != (n,):
             raise ArgumentError(f"y has shape {y.shape}; needed: ({n},), positions and then total rates.")
-        x = self.system.belonging(self.system.state(y[: self.system.nq], t=t), p)
+        x = self.system.arguments.belonging(self.system.state(y[: self.system.nq], t=t), p)
         return x.replace(v=self.joint_rates(x, y[self.system.nq :], normalized=normalized, p=p))
 
     # --- helpers ----------------------------------------------------------------------------------------------------

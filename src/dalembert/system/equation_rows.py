@@ -38,22 +38,28 @@ from dalembert.system.local_slopes import chosen_rows
 
 if TYPE_CHECKING:
     from dalembert.protocols import Inputs, Parameters
-    from dalembert.system.evaluating import Evaluating
     from dalembert.system.rows import RowChoice
     from dalembert.system.state import State
+    from dalembert.system.system import System
     from dalembert.system.trace import Trace
 
 LARGE = 24  # velocities: with more, straight-line code of all derivatives takes about ten seconds to compile
 
 
-def is_large(system: Evaluating) -> bool:
+def is_large(system: System) -> bool:
     """Whether the derivatives of a system are made of rows, not as straight-line code."""
     return system.nv > LARGE
 
 
-def arguments(system: Evaluating, x: State, u: Inputs, p: Parameters) -> dict[str, np.ndarray]:
+def arguments(system: System, x: State, u: Inputs, p: Parameters) -> dict[str, np.ndarray]:
     """q, v, u, p and t of a state by name, as kernels take them."""
-    return {"q": x.q, "v": x.v, "u": system.input_vector(u), "p": system.parameter_vector(p), "t": np.array([x.t])}
+    return {
+        "q": x.q,
+        "v": x.v,
+        "u": system.arguments.input_vector(u),
+        "p": system.arguments.parameter_vector(p),
+        "t": np.array([x.t]),
+    }
 
 
 class EquationRows(JacobianRows):
@@ -62,7 +68,7 @@ class EquationRows(JacobianRows):
     name, by = "equation", ("q", "v", "u", "p", "t", "a", "lam")
     arguments = ("q", "v", "a", "lam", "u", "p", "t")
 
-    def __init__(self, system: Evaluating, rows: RowChoice = None, coordinates: Sequence[tuple[Any, Constraint]] = ()):
+    def __init__(self, system: System, rows: RowChoice = None, coordinates: Sequence[tuple[Any, Constraint]] = ()):
         """`coordinates`: a key of its own, and the row that does not act, of each function of the state."""
         self.extra = [row for _, row in coordinates]
         self.m = len(system.rows.of) if rows is None else len(rows)
@@ -111,7 +117,7 @@ class EquationRows(JacobianRows):
 
     def _margin(self, e_z: np.ndarray) -> np.ndarray:
         """(2,) as `Elimination.margin`: of rows of A in the mass metric, least squared sine and squared length."""
-        n, led = self.system.nv, list(self.system.led.values())
+        n, led = self.system.nv, list(self.system.description.prescribed.values())
         A, M = e_z[n:, :n].copy(), e_z[:n, :n].copy()
         if not len(A):
             return np.ones(2)

@@ -17,8 +17,8 @@ from dalembert.symbols import array, to_sx
 
 if TYPE_CHECKING:
     from dalembert.compiler import Kernel
-    from dalembert.system.evaluating import Evaluating
     from dalembert.system.rows import RowChoice
+    from dalembert.system.system import System
     from dalembert.system.trace import Trace
 
 LANES = 8  # rows computed at once
@@ -35,7 +35,7 @@ class JacobianRows:
     arguments: tuple[str, ...]
     by: tuple[str, ...]
 
-    def __init__(self, system: Evaluating, rows: RowChoice, sizes: Mapping[str, int], count: int, key: tuple = ()):
+    def __init__(self, system: System, rows: RowChoice, sizes: Mapping[str, int], count: int, key: tuple = ()):
         """`sizes`: of the parts of y, nv for q. `count`: how many equations there are. `key`: what else they are of."""
         self.system, self.rows, self.key, self.count = system, rows, key, count
         self.lanes = LANES if system.backend == "native" else 1
@@ -55,7 +55,7 @@ class JacobianRows:
 
     def _kernel(self, what: str, arguments: tuple[str, ...], value: Any) -> Kernel:
         key = (f"{self.name}_{what}", *self.key)
-        return self.system.custom_kernel(key, arguments, value, self.rows, (what,), self.lanes)
+        return self.system.kernels.custom(key, arguments, value, self.rows, (what,), self.lanes)
 
     def jacobian(self, known: Mapping[str, Any], weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """The derivatives of e by y, (count, columns), or of wᵀe for each row w of weights; and e, or wᵀe, itself.

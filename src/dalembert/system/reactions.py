@@ -116,11 +116,11 @@ def reactions(system: System, x: State, a: Acceleration, u: Inputs, p: Parameter
     for k, name in enumerate(rows.of):
         power[name] += float(a.multipliers[k] * (A[k] @ x.v))
     drives = {}
-    if system.led:
+    if system.description.prescribed:
         lam = np.concatenate([a.multipliers, np.zeros(len(rows.left_out))])
         forces = np.atleast_1d(system.evaluate("driving_forces", x, a=a.vdot, lam=lam, u=u, p=p))
-        drives = dict(zip(system.led, forces.tolist()))
-        power |= {name: drives[name] * float(x.v[d]) for name, d in system.led.items()}
+        drives = dict(zip(system.description.prescribed, forces.tolist()))
+        power |= {name: drives[name] * float(x.v[d]) for name, d in system.description.prescribed.items()}
     closing = {name: base[name] for name in loops}
     return Reactions(
         a,

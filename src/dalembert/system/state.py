@@ -40,7 +40,7 @@ class State(FramesOfState):
     evidence: Any = None  # how it was found, where it was assembled
     p: np.ndarray | None = None  # (np,) parameters it was made with; None: those of the system that is asked
     u: np.ndarray | None = None  # (nu,) inputs that act in it; None: zero
-    defaults: np.ndarray | None = None  # (np,) parameters of the system that made it
+    _defaults: np.ndarray | None = None  # (np,) parameters of the system that made it
 
     def __getitem__(self, name: str) -> Any:
         if (cut := self.layout.cut_coordinate(name, "q")) is not None:
@@ -119,7 +119,7 @@ def make_state(
             raise ArgumentError(f"joint '{name}': {error}") from None
     own, inputs = (None, None) if base is None else (base.p, base.u)
     if defaults is None and base is not None:
-        defaults = base.defaults
+        defaults = base._defaults
     if p is not None:
         own = parameters_of(layout, p, own if own is not None else defaults)
     if u is not None:

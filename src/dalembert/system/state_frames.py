@@ -28,7 +28,7 @@ class FramesOfState:
     t: float
     layout: TreeLayout
     p: np.ndarray | None
-    defaults: np.ndarray | None
+    _defaults: np.ndarray | None
 
     def position(self, frame: Any) -> np.ndarray:
         """Origin of a frame in the ground, (3,), m."""
@@ -72,7 +72,7 @@ class FramesOfState:
         if all_numbers(x):
             return x.astype(float)
         declared = self.layout.mechanism.parameters
-        own = self.defaults if self.p is None else self.p
+        own = self._defaults if self.p is None else self.p
         p = vector_of(declared.values) if own is None else own
         symbols = ca.vertcat(*declared.symbols.values())
         return np.array(ca.evalf(ca.substitute(to_sx(x), symbols, ca.DM(p[: symbols.numel()])))).reshape(x.shape)

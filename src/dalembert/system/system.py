@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import casadi as ca
 import numpy as np
@@ -24,20 +22,27 @@ from dalembert.mechanism.mechanism import Mechanism
 from dalembert.mechanism.topology import with_tree
 from dalembert.mechanism.touching import compliant_stops
 from dalembert.mechanism.values import is_exact_zero, vector_of
-from dalembert.protocols import Parameters, StateGiven
-from dalembert.system import kept
-from dalembert.system.constraints import ConstraintQuestions
+from dalembert.protocols import Inputs, Parameters, StateGiven
+from dalembert.system import constraints, dynamics, exporting, frames, kept, moving, positions
+from dalembert.system.acceleration import Solver
+from dalembert.system.arguments import Arguments
 from dalembert.system.diagonal import Diagonal
+from dalembert.system.inertia import Inertias
+from dalembert.system.kernels import Kernels
+from dalembert.system.memo import Memo
+from dalembert.system.rows import RowChoice, RowNames
 from dalembert.system.state import State, frozen
 from dalembert.system.trace import Description
 from dalembert.system.vectors import filled
 
+if TYPE_CHECKING:
+    from dalembert.compiler import Kernel
+
 S = TypeVar("S", bound="System")
-KEPT = 32  # things that other packages keep with a system
 
 
 @hinted
-class System(ConstraintQuestions):
+class System:
     """The equations of motion of a mechanism; made by `Mechanism.compile`.
 
         M(q) v̇ + h(q, v) = τ + Q(q, v, u, p, t) + Aᵀλ,   Φ(q, t) = 0,   A(q, t) v + b(q, t) = 0
@@ -77,7 +82,7 @@ class System(ConstraintQuestions):
             check_masses(layout, mechanism.parameters)
             check_laws(layout, mechanism)
 
-        kept.checked(self._digest, check)
+        kept.checked(self.kernels.digest, check)
 
     def _set_up(self, layout: TreeLayout, backend: str) -> None:
         self.layout, self.backend = layout, backend
@@ -87,8 +92,7 @@ class System(ConstraintQuestions):
         self.q_names, self.v_names = self.layout.q_names, self.layout.v_names
         self.u_names = _element_names(mechanism.inputs)
         self.p_names = _element_names(mechanism.parameters.symbols)
-        use_parameters(self, {name: x.copy() for name, x in mechanism.parameters.values.items()})
-        self.input_sizes = {name: u.numel() for name, u in mechanism.inputs.items()}
+        self.parameters = {name: x.copy() for name, x in mechanism.parameters.values.items()}
         springs = [
             JointSpringDamper(joint)
             for joint in self.layout.joints.values()
@@ -103,10 +107,124 @@ class System(ConstraintQuestions):
             dict(mechanism.inputs),
             dict(mechanism.parameters.symbols),
         )
-        self._forces = self.description.forces
-        self._kept: dict[Any, Any] = {}
-        self._functions, self._kernels = {}, {}
-        self.changed = None
+        self.arguments, self.kernels = Arguments(self), Kernels(self)
+        self._inertias, self.memo = Inertias(layout), Memo()
+
+    # --- what users ask and give --------------------------------------------------------------------------------------
+
+    def state(self, q: Any = None, v: Any = None, t: float = 0.0, *, p: Parameters = None, u: Inputs = None) -> State:
+        """A state from positions q and velocities v, arrays or by name, at the time t (s).
+
+        What is not named is neutral and at rest. Quaternions are normalized. p, u: the parameters and inputs it belongs
+        to, which the questions about it then take from it.
+
+        >>> import dalembert as da
+        >>> m = da.Mechanism()
+        >>> m.add_joint("ball", da.Spherical(), m.ground, m.add_body("b", mass=1.0, inertia=(1, 1, 1)))
+        >>> m.compile().state({"ball": da.rotation("z", 0.2)}, v={"ball.wz": 3.0}).rate("ball")
+        array([0., 0., 3.])
+        """
+        return self.arguments.state(q, v, t, p, u)
+
+    def named_state(self, name: str) -> State:
+        """The state that the mechanism knows by this name (`Mechanism.add_state`), with its inputs."""
+        states = self.layout.mechanism.states
+        if not isinstance(name, str) or name not in states:
+            raise unknown("state", name, states)
+        found = states[name]
+        return self.state(found.q, found.v, found.t, u=found.u or None)
+
+    def function(self, name: str, *, frame: Any = None, axes: str = "body", rows: RowChoice = None) -> ca.Function:
+        """The traced equations of a name (see docs/evaluating.md) as a `casadi.Function`, for optimizing with CasADi.
+
+        Its arguments are those of (q, v, a or tau, u, p, t) that are not empty, in this order, by these names.
+        frame: a frame, body or name, for functions of a frame; axes: its own ("body") or the ground's ("world"). rows:
+        indices of the constraint rows to use, where not all.
+
+        >>> import dalembert as da
+        >>> m = da.Mechanism()
+        >>> m.add_joint("A", da.Revolute("x"), m.ground, m.add_body("b", mass=1.0, com=(0, 1, 0)))
+        >>> m.compile().function("inverse_dynamics")
+        Function(inverse_dynamics:(q,v,a)->(inverse_dynamics) SXFunction)
+        """
+        return self.kernels.function(name, frame, axes, rows)
+
+    def kernel(
+        self, name: str, *, frame: Any = None, axes: str = "body", rows: RowChoice = None, lanes: int = 1
+    ) -> Kernel:
+        """The compiled form of `function`: called with arrays, in batches, or from Numba by its address.
+
+        frame, axes: as in `function`; for "cut_joint" and "loop_wrench" frame is the name of a loop. rows: indices of
+        the constraint rows to use, where not all. lanes: states computed at once, 1, 2, 4, 8 or 16.
+        """
+        return self.kernels.kernel(name, frame, axes, rows, lanes)
+
+    def evaluate(
+        self,
+        name: str,
+        state: StateGiven,
+        *,
+        frame: Any = None,
+        axes: str = "body",
+        rows: RowChoice = None,
+        u: Inputs = None,
+        p: Parameters = None,
+        **more: Any,
+    ) -> Any:
+        """The value of a function of `kernel` at a state; inputs u and parameters p matter only where it has them.
+
+        frame, axes, rows: as in `kernel`. more: its other arguments by name (a, tau, dq, …).
+        """
+        return self.kernels.evaluate(name, state, frame, axes, rows, u, p, more)
+
+    @property
+    def rows(self) -> RowNames:
+        """The rows of the constraints: names, kinds, and which were left out."""
+        return self.kernels.facts[0]
+
+    @property
+    def row_names(self) -> list[str]:
+        """constraint.row of each row, in the order of Φ, A and λ."""
+        return self.rows.names
+
+    @property
+    def work_names(self) -> tuple[str, ...]:
+        """Whose work a simulation keeps account of: "inputs", "forces" (without potential), "drivers"."""
+        return self.kernels.facts[1]
+
+    @cached_property
+    def _solver(self) -> Solver:
+        """The prepared data of `acceleration` for the default parameters."""
+        return Solver(self)
+
+    # --- the subjects of its questions, a module each -----------------------------------------------------------------
+
+    rates, plus, minus = moving.rates, moving.plus, moving.minus
+
+    pose, twist, jacobian, jacobian_rate = frames.pose, frames.twist, frames.jacobian, frames.jacobian_rate
+    jacobian_derivatives, frame_derivatives = frames.jacobian_derivatives, frames.frame_derivatives
+    frame_acceleration = frames.frame_acceleration
+
+    mass_matrix, bias, gravity_vector = dynamics.mass_matrix, dynamics.bias, dynamics.gravity_vector
+    coriolis_vector, applied_forces = dynamics.coriolis_vector, dynamics.applied_forces
+    input_matrix, forward_dynamics = dynamics.input_matrix, dynamics.forward_dynamics
+    inverse_dynamics, inverse_dynamics_derivatives = dynamics.inverse_dynamics, dynamics.inverse_dynamics_derivatives
+    kinetic_energy, potential_energy, energy = dynamics.kinetic_energy, dynamics.potential_energy, dynamics.energy
+    lagrangian, momentum, center_of_mass = dynamics.lagrangian, dynamics.momentum, dynamics.center_of_mass
+
+    residuals, speed_residuals = constraints.residuals, constraints.speed_residuals
+    constraint_matrix, constraint_gamma = constraints.constraint_matrix, constraints.constraint_gamma
+    acceleration, constraint_forces = constraints.acceleration, constraints.constraint_forces
+
+    assemble, project, sweep, walk = positions.assemble, positions.project, positions.sweep, positions.walk
+    report, subspaces, chart = positions.report, positions.subspaces, positions.chart
+
+    export_c, export_fmu = exporting.export_c, exporting.export_fmu
+
+    @property
+    def diagonal(self) -> Diagonal:
+        """The diagonal equations of motion ν̇ + C(q, ν) = ε of Jain & Rodriguez, and the factor of M they rest on."""
+        return Diagonal(self)
 
     # --- systems made from this one -------------------------------------------------------------------------------
 
@@ -118,7 +236,8 @@ class System(ConstraintQuestions):
         if given:
             unset = filled(given, {name: np.full(len(x), np.nan) for name, x in self.parameters.items()}, "parameter")
             now = ~np.isnan(vector_of(unset))
-            other.changed = now if self.changed is None else now | self.changed
+            before = self.arguments.changed
+            other.arguments.changed = now if before is None else now | before
         return other
 
     def without(self, *constraints: str) -> System:
@@ -155,19 +274,6 @@ class System(ConstraintQuestions):
         again = tuple(c for name, c in known.items() if name in held)
         return redescribed(self, replace(self.description, constraints=again), type(self))
 
-    def keep(self, key: Any, make: Callable[[], Any]) -> Any:
-        """A value that another package keeps with the system under a hashable key; the oldest are dropped.
-
-        make: the function that makes it when it is first asked for.
-        """
-        found = self._kept.get(key)
-        if found is None:
-            oldest, *others = (*self._kept, None)  # a copy: other threads may add to it
-            if len(others) >= KEPT:
-                self._kept.pop(oldest, None)
-            found = self._kept[key] = make()
-        return found
-
     def _removed(self) -> list[str]:
         """Constraints of the mechanism that were taken away."""
         kept = {c.name for c in self.description.constraints}
@@ -183,99 +289,7 @@ class System(ConstraintQuestions):
         return m
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (self.layout, self.backend, self.parameters, self._removed(), self.changed)
-
-    def named_state(self, name: str) -> State:
-        """The state that the mechanism knows by this name (`Mechanism.add_state`), with its inputs."""
-        states = self.layout.mechanism.states
-        if not isinstance(name, str) or name not in states:
-            raise unknown("state", name, states)
-        found = states[name]
-        return self.state(found.q, found.v, found.t, u=found.u or None)
-
-    @property
-    def diagonal(self) -> Diagonal:
-        """The diagonal equations of motion ν̇ + C(q, ν) = ε of Jain & Rodriguez, and the factor of M they rest on."""
-        return Diagonal(self)
-
-    # --- outside Python -------------------------------------------------------------------------------------------
-
-    def export_c(
-        self,
-        folder: str | os.PathLike[str],
-        state: StateGiven | None = None,
-        *,
-        p: Parameters = None,
-        name: str | None = None,
-        precision: str = "double",
-        frames: Sequence[Any] = (),
-        outputs: Sequence[Any] = (),
-        independent: Sequence[Any] | None = None,
-        active: Sequence[str] | None = None,
-        controllers: Mapping[str, Any] | None = None,
-        examples: bool = True,
-    ) -> tuple[Path, ...]:
-        """Write the mechanism as one C99 file and its header, for any computer or controller; returns the files.
-
-        The C has no dependency but libm, no heap, no global state and no input or output: derivatives, multipliers,
-        projections, steps, energies, and inverse dynamics where the mechanism has inputs. docs/export_c.md lists all.
-
-        folder: where the files go; it is made. state: the start that is written, and where independent rows are chosen
-        among redundant ones; by default the assembled neutral position. p: parameters, members of a struct in C.
-        name: the prefix of all names in C; by default the mechanism's. precision: "double" or "float".
-        frames: names whose poses and twists are wanted. outputs: as in `linearize`, functions of q and v.
-        independent: coordinates of the exact linear model, as in `linearize`; [] chooses them, None leaves it out.
-        active: coordinates from which all others are found, positions and velocities: what a robot's driver needs.
-        controllers: {name: what `lqr` or `control.computed_torque` makes}. examples: whether to write a `main.c`, a
-        cycle of a controller and a `CMakeLists.txt` too.
-
-        >>> import tempfile
-        >>> from dalembert import zoo
-        >>> system = zoo.five_bar().compile()
-        >>> [f.name for f in system.export_c(tempfile.mkdtemp(), system.state(*zoo.five_bar_start()))]
-        ['five_bar.c', 'five_bar.h', 'main.c', 'realtime.c', 'CMakeLists.txt']
-        """
-        from dalembert.export.c import export_c
-
-        return export_c(
-            self, folder, state, p=p, name=name, precision=precision, frames=frames, outputs=outputs,
-            independent=independent, active=active, controllers=controllers, examples=examples,
-        )  # fmt: skip
-
-    def export_fmu(
-        self,
-        path: str | os.PathLike[str],
-        state: StateGiven | None = None,
-        *,
-        p: Parameters = None,
-        name: str | None = None,
-        frames: Sequence[Any] = (),
-        outputs: Sequence[Any] = (),
-        rtol: float = 1e-9,
-        atol: float = 1e-10,
-        platforms: Sequence[str] | None = None,
-        version: str = "2.0",
-        kind: str = "co-simulation",
-    ) -> Path:
-        """Write the mechanism as an FMU, with its sources; returns the file.
-
-        For co-simulation the C of `export_c` and its adaptive steps run inside, over singular positions too. For model
-        exchange another program's solver integrates independent coordinates, in charts that are changed at events;
-        docs/export_fmu.md has the variables. Needs a C compiler, or the extra `export`, which brings one.
-
-        path: the file, which ends with .fmu; it is replaced. state: where it starts; by default the assembled neutral
-        position. p: parameters, which the FMU has as fixed ones. name: its identifier; by default the mechanism's.
-        frames: names whose poses are outputs. outputs: as in `linearize`, functions of q and v. rtol, atol: tolerances,
-        parameters of the FMU too. platforms: of "linux64", "win64", "darwin64", for version 3.0 of
-        "x86_64-linux", "aarch64-linux", and so on with windows and darwin; default: this computer's. version: "2.0" or
-        "3.0" of FMI. kind: "co-simulation" or "model-exchange".
-        """
-        from dalembert.export.fmu import export_fmu
-
-        return export_fmu(
-            self, path, state, p=p, name=name, frames=frames, outputs=outputs, rtol=rtol, atol=atol,
-            platforms=platforms, version=version, kind=kind,
-        )  # fmt: skip
+        return _restored, (self.layout, self.backend, self.parameters, self._removed(), self.arguments.changed)
 
     def __str__(self) -> str:
         return str(self.mechanism)
@@ -291,19 +305,31 @@ class System(ConstraintQuestions):
         return f"<system '{self.name}': {sizes}>"
 
 
-def redescribed(system: System, description: Description, kind: type[S]) -> S:
-    """A system of a class with other constraints, forces or parameters on the same tree; nothing is traced yet."""
+def redescribed(
+    system: System,
+    description: Description,
+    kind: type[S],
+    arguments: type[Arguments] = Arguments,
+    kernels: type[Kernels] = Kernels,
+) -> S:
+    """A system of a class with other constraints, forces or parameters on the same tree; nothing is traced yet.
+
+    arguments, kernels: the classes of its parts.
+    """
     other = _twin(system, kind)
-    for name in [n for n in vars(other) if isinstance(getattr(type(system), n, None), cached_property)]:
-        del vars(other)[name]
-    other._functions, other._kernels, other.description = {}, {}, description
+    other.description = description
+    other.arguments, other.kernels = arguments.like(system.arguments, other), kernels(other, system.kernels.forces)
     return other
 
 
 def _twin(system: System, kind: type[S]) -> S:
-    """A system that shares everything but what other packages keep with it."""
+    """A system that shares everything but what is kept with it."""
     other = object.__new__(kind)
-    vars(other).update(vars(system), _kept={})
+    vars(other).update(vars(system), memo=Memo())
+    other.arguments = type(system.arguments).like(system.arguments, other)
+    other.kernels = system.kernels.of(other)
+    for name in [n for n in vars(other) if isinstance(getattr(type(system), n, None), cached_property)]:
+        del vars(other)[name]
     return other
 
 
@@ -323,7 +349,7 @@ def _restored(
     system._set_up(layout, backend)
     system = system.without(*removed)
     use_parameters(system, dict(parameters))
-    system.changed = changed
+    system.arguments.changed = changed
     return system
 
 
@@ -333,4 +359,4 @@ def _element_names(symbols: Mapping[str, ca.SX]) -> list[str]:
 
 def use_parameters(system: System, parameters: dict[str, np.ndarray]) -> None:
     """Have a system that is being made use other values of its parameters where none are given."""
-    system.parameters, system.defaults = parameters, frozen(vector_of(parameters))
+    system.parameters, system.arguments.defaults = parameters, frozen(vector_of(parameters))

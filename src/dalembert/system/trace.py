@@ -19,7 +19,7 @@ from dalembert.mechanism.traced import Load, TracedState
 from dalembert.recursions import kinematics
 from dalembert.recursions.newton_euler import newton_euler
 from dalembert.symbols import symbols, zeros
-from dalembert.system.led import Led
+from dalembert.system.led import Led, led_velocities
 from dalembert.system.rows import ConstraintRows
 from dalembert.system.sharing import Shared
 from dalembert.system.sliding import Loaded, Sliding, add_sliding
@@ -39,6 +39,11 @@ class Description:
     sliding: tuple[Sliding, ...] = ()  # contacts, where a phase of a run has some
     loaded: tuple[Loaded, ...] = ()  # joints whose friction grows with their reaction, the same
     shared: tuple[Shared, ...] = ()  # contacts, where some of them are redundant
+
+    @cached_property
+    def prescribed(self) -> dict[str, int]:
+        """The place in v of the coordinate that each kinematic input prescribes, by the input's name."""
+        return led_velocities(self.layout, self.forces)
 
 
 class Trace:

@@ -16,22 +16,22 @@ from dalembert.system.equation_rows import divided
 
 if TYPE_CHECKING:
     from dalembert.protocols import Inputs, Parameters
-    from dalembert.system.evaluating import Evaluating
     from dalembert.system.state import State
+    from dalembert.system.system import System
     from dalembert.system.trace import Trace
 
 
-def is_tree(system: Evaluating) -> bool:
+def is_tree(system: System) -> bool:
     """Whether nothing but joints ties the bodies together."""
-    return not system.rows.of and not system.led
+    return not system.rows.of and not system.description.prescribed
 
 
-def tree_slopes(system: Evaluating, x: State, u: Inputs, p: Parameters) -> dict[str, np.ndarray]:
+def tree_slopes(system: System, x: State, u: Inputs, p: Parameters) -> dict[str, np.ndarray]:
     """v̇ and its derivatives at a state, by the names `ACCELERATION_DERIVATIVES`; NaN where M is singular."""
     n, inputs = system.nv, len(system.u_names)
     vdot = system.evaluate("forward_dynamics", x, tau=np.zeros(n), u=u, p=p)
     by_q, by_v, M = products_of_columns(system, x, vdot, u, p)
-    by_u, by_t = system.evaluate_kernel(_drive(system), x, u, p, {"a": vdot})
+    by_u, by_t = system.kernels.at(_drive(system), x, u, p, {"a": vdot})
     right = np.hstack([by_q, by_v, by_u.reshape(n, inputs), by_t.reshape(n, 1)])
     D = np.exp2(-np.round(0.5 * np.log2(np.maximum(np.diag(M), 1e-300))))  # inertias of links differ by 1e7 and more
     Z = divided(M, -right, D)
@@ -44,18 +44,18 @@ def tree_slopes(system: Evaluating, x: State, u: Inputs, p: Parameters) -> dict[
 
 
 def products_of_columns(
-    system: Evaluating, x: State, a: np.ndarray, u: Inputs, p: Parameters
+    system: System, x: State, a: np.ndarray, u: Inputs, p: Parameters
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """∂τ/∂q, ∂τ/∂v and M of inverse dynamics, (nv, nv) each, by columns of each joint and their products."""
     *columns, force_q, force_v = system.evaluate("long_chain_columns", x, a=a, u=u, p=p)
-    by_q, by_v, by_a = system._pairs.product(*columns)
+    by_q, by_v, by_a = system.kernels.pairs.product(*columns)
     return (by_q - force_q, by_v - force_v, by_a) if force_q.size else (by_q, by_v, by_a)
 
 
-def _drive(system: Evaluating) -> Any:
+def _drive(system: System) -> Any:
     """The kernel of ∂(h − Q)/∂u and ∂(h − Q)/∂t."""
 
     def value(s: Trace) -> tuple[np.ndarray, np.ndarray]:
         return EquationDerivatives(s, held=s.a).drive
 
-    return system.custom_kernel(("tree_drive",), ("q", "v", "a", "u", "p", "t"), value, None, ("by_u", "by_t"))
+    return system.kernels.custom(("tree_drive",), ("q", "v", "a", "u", "p", "t"), value, None, ("by_u", "by_t"))

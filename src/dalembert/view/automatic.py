@@ -320,7 +320,7 @@ def furnish(system: System, q: np.ndarray, traces: Sequence[Frame], p: Parameter
         [_scene_body(b, k) for k, b in enumerate(bodies)], s.joints, s.links, s.frames,
         [s.place(f, str(getattr(f, "name", "") or f.body.name)) for f in traces],
     )  # fmt: skip
-    values = system.parameter_vector(p)
+    values = system.arguments.parameter_vector(p)
     for k, body in enumerate(bodies):
         scene.bodies[k].solids.extend(given_solids(body, values, meshes))
     scene.eye = _eye(s, scene, poses)

@@ -26,7 +26,7 @@ def body_poses(system: System, q: np.ndarray, p: Parameters = None) -> dict[str,
     if system not in _FORMULAS:
         _FORMULAS[system] = _formulas(system)
     f = _FORMULAS[system]
-    values = {"q": np.asarray(q, dtype=float), "p": system.parameter_vector(p)}
+    values = {"q": np.asarray(q, dtype=float), "p": system.arguments.parameter_vector(p)}
     used = [f.name_in(k) for k in range(f.n_in())]
     every = list(system.layout.bodies)
     if len(q) <= FEW or not used:

@@ -46,7 +46,7 @@ def snapshot(
     checks.flag(names, "names")
     if path is not None:
         checks.path(path, "path")
-    x, _, p = system.resolve(state, None, p)
+    x, _, p = system.arguments.resolve(state, None, p)
     figure, axes = _canvas(ax)
     draw_states(axes, system, [x.q], p=p, names=names, meshes=meshes)
     axes.set_title(system.name)

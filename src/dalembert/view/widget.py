@@ -109,7 +109,7 @@ def _written(system: System, state: State | None, path: Path) -> None:
         export.export_html(system, path, state, modes=False)
     except DalembertError:
         x = system.assemble() if state is None else state
-        still = Swing(system, system.parameter_vector(x.p), np.zeros(1), x.q[None], "")
+        still = Swing(system, system.arguments.parameter_vector(x.p), np.zeros(1), x.q[None], "")
         animate(cast(Any, still), path)
 
 

@@ -37,7 +37,6 @@ ASKING: dict[str, dict[str, Any]] = {
     "inverse_dynamics": {**STATE, "vdot": fresh_v, **U, **P, "wrenches": {"tip": np.zeros(6)}},
     "inverse_dynamics_derivatives": {**STATE, "vdot": fresh_v, **U, **P},
     "forward_dynamics": {**STATE, "tau": fresh_v, **U, **P, "wrenches": {"tip": np.zeros(6)}},
-    "check_mass": {**STATE, **P},
     "kinetic_energy": {**STATE, **P},
     "potential_energy": {**STATE, **P},
     "energy": {**STATE, **P},
@@ -48,7 +47,6 @@ ASKING: dict[str, dict[str, Any]] = {
     "constraint_matrix": {**STATE, **P},
     "speed_residuals": {**STATE, **P},
     "constraint_gamma": {**STATE, **P},
-    "cut_joint": {**STATE, "loop": "loop", **P},
     "acceleration": {
         **STATE, "tau": fresh_v, **U, **P, "formulation": "nullspace", "metric": "mass", "tolerance": 1e-10,
         "active": {"loop": True},

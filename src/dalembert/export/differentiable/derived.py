@@ -50,7 +50,7 @@ def derived_kernel(
         return array(ca.densify(ca.vertcat(*results, *([] if adjoint else [beside])))).reshape(-1)
 
     whole = ("derived", *key, tuple(map(tuple, groups)), tuple(constants), parts, adjoint)
-    return system.custom_kernel(whole, ("given",), traced, rows, ("results",), lanes)
+    return system.kernels.custom(whole, ("given",), traced, rows, ("results",), lanes)
 
 
 def _swept(y: ca.SX, x: list[ca.SX], c: ca.SX, parts: int, adjoint: bool) -> tuple[list[ca.SX], list[ca.SX]]:

@@ -15,7 +15,7 @@ from dalembert.export.differentiable import functions
 from dalembert.export.differentiable.function import DifferentiableFunction
 from dalembert.protocols import Parameters, StateGiven, check_system
 from dalembert.rank import rank_policy
-from dalembert.system.evaluating import frame_key
+from dalembert.system.kernels import frame_key
 from dalembert.system.system import System
 
 
@@ -60,9 +60,9 @@ class DifferentiableModel:
         refuse_one_sided(system)
         if system.backend != "native":
             raise ArgumentError(f"'{system.name}' was compiled with backend='{system.backend}'; needed: 'native'.")
-        x, _, p = system.resolve(system.assemble(p=p) if state is None else state, None, p)
+        x, _, p = system.arguments.resolve(system.assemble(p=p) if state is None else state, None, p)
         rows = independent_rows(system, x, p) if system.rows.of else None
-        self.system, self.p = system, np.array(system.parameter_vector(p), dtype=float)
+        self.system, self.p = system, np.array(system.arguments.parameter_vector(p), dtype=float)
         self._rules = functions.StepRules(rows, rank_policy(system, p), self.p)
         self._made: dict[Any, DifferentiableFunction] = {}
 

@@ -18,7 +18,7 @@ from dalembert.symbols import array, zeros
 class CutJointSpring(Force):
     """τ = −k (q − q_rest) − d v along the coordinates of a joint that is cut: exact where the loop is closed.
 
-    q and v are those that the joint would have in a tree (`System.cut_joint`); the wrench S τ / |S|² acts on one of the
+    q and v are those that the joint would have in a tree (`state[joint]`); the wrench S τ / |S|² acts on one of the
     two bodies and its reaction on the other. Angles are in (−π, π], where a spring jumps.
     """
 

@@ -64,7 +64,7 @@ def of(system: System, x: Any) -> str:
 
 def of_system(system: System) -> str:
     """Fingerprint of a mechanism, of the constraints that hold, and of its parameters."""
-    return system.keep("fingerprint", lambda: digest([description(system), system.parameters]))
+    return system.memo("fingerprint", lambda: digest([description(system), system.parameters]))
 
 
 def of_setup(setup: Setup) -> dict[str, str]:

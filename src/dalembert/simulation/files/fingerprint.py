@@ -65,7 +65,7 @@ def header_of_run(
         list(system.q_names),
         list(system.v_names),
         list(system.u_names),
-        dict(zip(system.p_names, system.parameter_vector(p).tolist())),
+        dict(zip(system.p_names, system.arguments.parameter_vector(p).tolist())),
         fingerprint(system),
         dict(options or {}),
         list(extra),

@@ -16,6 +16,7 @@ from dalembert.mechanism.touching import compliant_stops, dry_frictions, one_sid
 from dalembert.rank import angular_velocities
 from dalembert.recursions.momentum import kinetic_energy
 from dalembert.system.functions import potential
+from dalembert.system.kernels import Kernels
 from dalembert.system.sharing import Shared
 from dalembert.system.stepping import equations
 from dalembert.system.system import System, redescribed
@@ -50,6 +51,18 @@ class HybridMode:
         return tuple(row.rpartition(".")[2] for row in self.shared if row.rpartition(".")[0] == contact)
 
 
+class KernelsOfAllRows(Kernels):
+    """Those of a system with every row there may be."""
+
+    system: AllRows
+
+    @cached_property
+    def digest(self) -> str | None:
+        """That of the base: its description tells of contacts and of friction too."""
+        found = self.system.base.kernels.digest
+        return None if found is None else f"{found} and every row {self.system.stops!r}"
+
+
 class AllRows(System):
     """A system with every row there may be."""
 
@@ -57,18 +70,12 @@ class AllRows(System):
     stops: Stops | None
 
     @cached_property
-    def _digest(self) -> str | None:
-        """That of the base: its description tells of contacts and of friction too."""
-        found = self.base._digest
-        return None if found is None else f"{found} and every row {self.stops!r}"
-
-    @cached_property
     def program(self) -> Kernel:
         """q̇, powers, M, f, A, γ, Φ, A v + b, −b, kinetic and potential energy.
 
         All modes are selections from it: nothing is traced or compiled when the mode changes.
         """
-        return self.custom_kernel(
+        return self.kernels.custom(
             ("program",),
             ("q", "v", "u", "p", "t"),
             lambda s: (*equations(s), kinetic_energy(s.at), potential(s)),
@@ -105,7 +112,7 @@ class Changeable:
     @staticmethod
     def of(system: System, stops: Stops | None = None) -> Changeable:
         """From a description, kept with the system."""
-        return system.keep(("changeable", stops), lambda: Changeable._of(system, stops))
+        return system.memo(("changeable", stops), lambda: Changeable._of(system, stops))
 
     @staticmethod
     def _of(system: System, stops: Stops | None) -> Changeable:
@@ -129,7 +136,7 @@ class Changeable:
             *(f.held() for f in self.frictions.values()),
         )
         forces = (*d.forces, *self.more_forces) if self.more_forces else d.forces
-        found = redescribed(self.base, replace(d, constraints=rows, forces=forces), AllRows)
+        found = redescribed(self.base, replace(d, constraints=rows, forces=forces), AllRows, kernels=KernelsOfAllRows)
         found.base, found.stops = self.base, self.stops
         return found
 

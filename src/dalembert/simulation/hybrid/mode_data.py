@@ -25,9 +25,9 @@ class ModeData:
     def __init__(
         self, system: PhaseSystem, p: np.ndarray, numbers: Numbers, baumgarte: Baumgarte | None = None
     ) -> None:
-        assert system.selected_from is not None, "friction that depends on reactions is traced"
+        assert system.kernels.selected_from is not None, "friction that depends on reactions is traced"
         self.system, self.numbers, self.baumgarte, self.p_of_mode = system, numbers, baumgarte, p
-        self.whole, self.chosen = system.selected_from
+        self.whole, self.chosen = system.kernels.selected_from
         self.changeable, self.mode = system.changeable, system.mode
         self.p = p[: len(self.whole.p_names)]
         self.known: dict[tuple[Rows, bool], dict[str, Any]] = {}  # fields

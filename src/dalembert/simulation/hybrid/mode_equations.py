@@ -27,7 +27,7 @@ def is_selected(setup: Setup) -> bool:
     system, project = setup.system, setup.projection
     assert isinstance(system, PhaseSystem)
     plain = project is None or not (project.energy or project.directions == "frozen" or not _of_mass(project.metric))
-    return system.selected_from is not None and plain and setup.method.kernel is None
+    return system.kernels.selected_from is not None and plain and setup.method.kernel is None
 
 
 def _of_mass(metric: Any) -> bool:

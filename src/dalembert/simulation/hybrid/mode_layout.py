@@ -101,7 +101,7 @@ class ModeLayout(RunLayout):
             return array([scalar_of(s, g.f, f"event '{name}'") for name, g in functions.items()])
 
         key = ("mode_events", *(g.f for g in functions.values()))
-        return Bound.of(equations.whole.custom_kernel(key, ARGUMENTS, values), {"p": equations.p})
+        return Bound.of(equations.whole.kernels.custom(key, ARGUMENTS, values), {"p": equations.p})
 
     def watching(self) -> Callback:
         equations, functions = self.equations, {name: e.g for name, e in self.given.items()}
@@ -140,9 +140,9 @@ class ModeLayout(RunLayout):
                 return array([*guard_values(system, s), *users])
 
             key = ("phase_events", *(g.f for g in functions.values()))
-            back.bound = Bound.of(system.custom_kernel(key, ARGUMENTS, values, rows=self.guard_rows), {"p": p})
+            back.bound = Bound.of(system.kernels.custom(key, ARGUMENTS, values, rows=self.guard_rows), {"p": p})
             return back
-        kernel = system.custom_kernel(
+        kernel = system.kernels.custom(
             ("phase_events",), ARGUMENTS, lambda s: guard_values(system, s), rows=self.guard_rows
         )
         return self._with_python(back, Bound.of(kernel, {"p": p}), functions)

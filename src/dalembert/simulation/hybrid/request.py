@@ -38,8 +38,8 @@ def simulate_hybrid(
     if shared and all(x is None for x in own):
         check_steps(choices, span)
         held = as_stops(stops, "stops")
-        key: Any = "hybrid", choices, held, None if p is None else system.parameter_vector(p).tobytes()
-        problem = system.keep(key, lambda: _problem(system, span, p, *own, held, choices))
+        key: Any = "hybrid", choices, held, None if p is None else system.arguments.parameter_vector(p).tobytes()
+        problem = system.memo(key, lambda: _problem(system, span, p, *own, held, choices))
     else:
         problem = _problem(system, span, p, *own, as_stops(stops, "stops"), choices)
     run = HybridRun.of(problem, span)

@@ -47,10 +47,10 @@ def cause(system: System, x: State, p: np.ndarray, usual: int, u: np.ndarray) ->
 
 def led_too_far(system: System, x: State, p: np.ndarray) -> str:
     """The kinematic input whose coordinate moves where what is not led cannot follow; nothing, if they all can."""
-    if not system.led:
+    if not system.description.prescribed:
         return ""
     A = system.constraint_matrix(x, p=p) * reach(system, p) / rank_policy(system, p).units[:, None]
-    places = list(system.led.values())
+    places = list(system.description.prescribed.values())
     follows = A.copy()
     follows[:, places] = 0.0
     U, sigma, _ = np.linalg.svd(follows)
@@ -60,7 +60,8 @@ def led_too_far(system: System, x: State, p: np.ndarray) -> str:
     worst = int(np.argmax(np.abs(missing @ A[:, places])))
     names = dict.fromkeys(of for of, w in zip(system.rows.of, np.abs(missing)) if w > 0.1 * np.abs(missing).max())
     name = system.v_names[places[worst]]
-    return f"'{list(system.led)[worst]}' leads {name} to {x[name]:.6g}, as far as {_listed(list(names))} can follow"
+    leader = list(system.description.prescribed)[worst]
+    return f"'{leader}' leads {name} to {x[name]:.6g}, as far as {_listed(list(names))} can follow"
 
 
 def _undefined(system: System, x: State, p: np.ndarray) -> str:
@@ -125,7 +126,7 @@ def rounded(system: System, x: State, p: np.ndarray, rate: float, asked: float) 
 def drives_against(system: System, x: State, p: np.ndarray, cone: TangentCone) -> bool:
     """Whether drivers, or kinematic inputs, ask for velocities that no motion has in a position: W (A c + b) ≠ 0."""
     _, A, b = system.evaluate("constraints", x, p=p)
-    led = list(system.led.values())
+    led = list(system.description.prescribed.values())
     asked = np.abs((b + A[:, led] @ x.v[led]) / cone.tangent.scale).max(initial=0.0)
     missing = np.abs(cone.W @ (A @ cone.c + b)).max(initial=0.0)
     return bool(missing > AGAINST * asked)

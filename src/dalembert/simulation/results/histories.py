@@ -53,12 +53,12 @@ class Histories(ByName):
     def driving_force(self, name: str) -> np.ndarray:
         """(N,) force (N) or moment (N m) that the drive of a kinematic input exerts, by the input's name."""
         system = self.system
-        if not isinstance(name, str) or name not in system.led:
-            raise unknown("kinematic input", name, system.led)
+        if not isinstance(name, str) or name not in system.description.prescribed:
+            raise unknown("kinematic input", name, system.description.prescribed)
         vdot, multipliers = self._dynamics
         lam = np.pad(multipliers, ((0, 0), (0, len(system.rows.left_out))))
         forces = self._batch("driving_forces", a=vdot, lam=lam).reshape(len(self.t), -1)
-        return forces[:, list(system.led).index(name)]
+        return forces[:, list(system.description.prescribed).index(name)]
 
     def power(self, name: str, kind: str | None = None) -> np.ndarray:
         """(N,) W that an input, a force, a constraint (driver) or a joint's spring and damper brings into the motion.
@@ -79,13 +79,13 @@ class Histories(ByName):
         kind = kind_of(self.system, name, kind)
         if kind == "constraint":
             return constraint_power(self.system.rows.of, name, self._dynamics[1], self._constraints[1], self.v)
-        if name in self.system.led and kind in ("input", "force"):
-            return self.driving_force(name) * self.v[:, self.system.led[name]]
+        if name in self.system.description.prescribed and kind in ("input", "force"):
+            return self.driving_force(name) * self.v[:, self.system.description.prescribed[name]]
         acting = of_force(self.system, name, kind)
         if not acting and kind == "joint":
             return np.zeros(len(self.t))
         key, arguments = ("power", kind, name), ("q", "v", "u", "p", "t")
-        return self._through(lambda lanes: self.system.custom_kernel(
+        return self._through(lambda lanes: self.system.kernels.custom(
             key, arguments, force_power(self.system, name, kind), lanes=lanes
         ))  # fmt: skip
 

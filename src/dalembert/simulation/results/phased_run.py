@@ -177,7 +177,7 @@ class PhasedRun(ContactRun):
     def _selected(self, phase: Run) -> dict[str, np.ndarray]:
         """Multipliers of contacts and of joints that stick in a phase, by row, where its rows are a selection."""
         system, known = phase.system, self._of_phases
-        if not isinstance(system, PhaseSystem) or system.selected_from is None:
+        if not isinstance(system, PhaseSystem) or system.kernels.selected_from is None:
             return {}
         if id(phase) not in known:
             data = ModeData(system, phase.p, system.numbers_in(phase.p))
@@ -233,7 +233,7 @@ class PhasedRun(ContactRun):
             if not isinstance(system, PhaseSystem):
                 return np.zeros(len(p.t))
             forces = self._selected(p) or dict(zip(system.rows.names, p.multipliers.T))
-            if system.mode.shared and system.selected_from is None:
+            if system.mode.shared and system.kernels.selected_from is None:
                 forces |= dict(zip(system.contact_rows, _shared(p).T))
             return broken_laws(system.changeable, system.mode, forces, len(p.t))
 
@@ -295,7 +295,7 @@ def _shared(phase: Run) -> np.ndarray:
     assert isinstance(system, PhaseSystem)
     arguments = ("q", "v", "u", "p", "t", "lam")
     return phase._through(
-        lambda lanes: system.custom_kernel(("contact_forces",), arguments, system.contact_forces, lanes=lanes),
+        lambda lanes: system.kernels.custom(("contact_forces",), arguments, system.contact_forces, lanes=lanes),
         lam=np.hstack([phase.multipliers, np.zeros((len(phase.t), len(system.rows.left_out)))]),  # of all rows
     )
 

@@ -29,7 +29,7 @@ def kind_of(system: System, name: Any, kind: str | None) -> str:
         checks.choice(kind, KINDS, "kind")
     mechanism = system.layout.mechanism
     known = {
-        "input": [*system.input_sizes, *system.u_names],
+        "input": [*system.arguments.input_sizes, *system.u_names],
         "force": list(mechanism.forces),
         "constraint": [c.name for c in system.description.constraints],
         "joint": list(system.layout.joints),
@@ -65,7 +65,7 @@ def force_power(system: System, name: str, kind: str) -> Callable[[Trace], Any]:
         total = power_of(s, Load.of(forces, s.state))
         if kind == "input":
             u, names = s.sx["u"], system.u_names
-            off = (name, *(f"{name}[{k}]" for k in range(system.input_sizes.get(name, 0))))
+            off = (name, *(f"{name}[{k}]" for k in range(system.arguments.input_sizes.get(name, 0))))
             kept = ca.vertcat(*(0.0 if n in off else u[k] for k, n in enumerate(names)))
             total = total - ca.substitute(total, u, kept)
         return array(total)[0]
@@ -94,14 +94,14 @@ class Powers(AtStates):
             A = self._batch("constraints")[1].reshape(len(flat["v"]), m, system.nv)
             found = constraint_power(system.rows.of, name, self._row_forces().reshape(-1, m), A, flat["v"])
             return found.reshape(r.shape)
-        if name in system.led and kind in ("input", "force"):
+        if name in system.description.prescribed and kind in ("input", "force"):
             forces = self._batch("driving_forces", a=self._accelerations(), lam=self._all_multipliers())
-            k = list(system.led).index(name)
-            return forces.reshape(*r.shape, -1)[..., k] * r.v[..., system.led[name]]
+            k = list(system.description.prescribed).index(name)
+            return forces.reshape(*r.shape, -1)[..., k] * r.v[..., system.description.prescribed[name]]
         if kind == "joint" and not of_force(system, name, kind):
             return np.zeros(r.shape)
         key, value = ("power", kind, name), force_power(system, name, kind)
-        return self._through(lambda lanes: system.custom_kernel(key, ("q", "v", "u", "p", "t"), value, lanes=lanes))
+        return self._through(lambda lanes: system.kernels.custom(key, ("q", "v", "u", "p", "t"), value, lanes=lanes))
 
 
 def _article(word: str) -> str:

@@ -336,7 +336,7 @@ class Run(Histories):
         return self._batch("constraints")
 
     def _state(self, q: np.ndarray, v: np.ndarray, t: Any, u: np.ndarray) -> State:
-        return self.system.belonging(self.system.state(q, v, float(t)), self.p, u)
+        return self.system.arguments.belonging(self.system.state(q, v, float(t)), self.p, u)
 
     def _largest(self, rows: np.ndarray) -> np.ndarray:
         return np.abs(rows).max(axis=1, initial=0.0)

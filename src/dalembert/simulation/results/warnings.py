@@ -61,7 +61,7 @@ class Warnings:
         if not system.rows.of:
             return
         units = rank_policy(system, run.p).units
-        if system.selected_from is not None:  # no kernel of its own
+        if system.kernels.selected_from is not None:  # no kernel of its own
             gaps = np.array([system.evaluate("residuals", run.state(int(k)), p=run.p)[0] for k in looked_at])
         else:
             gaps = self._at(looked_at, "residuals")[0]

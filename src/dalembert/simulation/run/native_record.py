@@ -116,7 +116,7 @@ def _indicators(s: Setup) -> Bound:
     bent = [f for f in system.description.forces if f.bends]
     if not bent or s.method.fixed or s.formulation in TOTAL_RATES:
         return NOTHING
-    kernel = system.custom_kernel(
+    kernel = system.kernels.custom(
         ("kinks",), ("q", "v", "u", "p", "t"), lambda t: array([x for f in bent for x in f.kinks(t.state)])
     )
     return Bound.of(kernel, {"p": s.p})

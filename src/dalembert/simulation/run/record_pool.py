@@ -40,8 +40,8 @@ class Spare:
 
 def plain_layout(system: System, choices: Choices, span: Span, p: Parameters) -> RunLayout:
     """The layout of runs without functions of their own."""
-    key: Any = choices, None if p is None else system.parameter_vector(p).tobytes()
-    return system.keep(key, lambda: RunLayout(make_setup(system, choices, span, p)))
+    key: Any = choices, None if p is None else system.arguments.parameter_vector(p).tobytes()
+    return system.memo(key, lambda: RunLayout(make_setup(system, choices, span, p)))
 
 
 def lease(layout: RunLayout) -> Spare | None:

@@ -91,7 +91,7 @@ def _resolution(ctx: Context) -> float:
     """
     run, system, p, usual = ctx.record, ctx.system, ctx.setup.p, ctx.layout.equations.usual_rank(ctx.rows)
     assert ctx.careful is not None
-    driven = "drivers" in system.work_names or bool(system.led)
+    driven = "drivers" in system.work_names or bool(system.description.prescribed)
     if not ctx.careful.exact or system.nv - usual + driven < 2:  # no apex
         return 0.0
     if ctx.margin() < FAR**2 or any(met.sigma <= met.hit for met in ctx.met):
@@ -126,7 +126,7 @@ def leave(ctx: Context) -> Status:
         ctx.usual.enter(run)
         give_back(ctx.layout, ctx.careful)
         ctx.careful = None
-        if run.manifold.restore_energy and ("drivers" in ctx.system.work_names or ctx.system.led):
+        if run.manifold.restore_energy and ("drivers" in ctx.system.work_names or ctx.system.description.prescribed):
             # works of drivers, 1/σ for a while, are not as exact as the motion: the balance goes on from here
             run.manifold.energy = ctx.system.energy(ctx.state(), p=ctx.setup.p) - float(ctx.work.sum())
         if ctx.setup.method.fixed:
@@ -291,7 +291,9 @@ def note(
     met = Met(t, sigma, q, v, span[0], span[1], met_below, error, setup.rtol, usual, steps, resolved, determined)
     if determined is None:
         met = known_with_drift(setup, met, ctx.inputs)
-    if system.led and sigma <= run.ruler.hit and determined is None:  # now: the inputs are not kept with it
+    if (
+        system.description.prescribed and sigma <= run.ruler.hit and determined is None
+    ):  # now: the inputs are not kept with it
         met = replace(met, determined=describe(system, setup.p, met, ctx.inputs).determined)
     ctx.met.append(met)
     if setup.on_singularity == "warn":

@@ -362,7 +362,7 @@ class Crosser:
 
     def _change(self, there: State, again: State) -> float:
         """Change of a velocity, relative, in the mass metric."""
-        free = np.setdiff1d(np.arange(self.system.nv), list(self.system.led.values()))
+        free = np.setdiff1d(np.arange(self.system.nv), list(self.system.description.prescribed.values()))
         M = self.system.mass_matrix(again, p=self.p)[np.ix_(free, free)]
         change, speed = (again.v - there.v)[free], again.v[free]
         return float(np.sqrt(change @ M @ change / max(speed @ M @ speed, 1e-300)))
@@ -372,7 +372,7 @@ class Crosser:
 
         Not where drivers or kinematic inputs give velocities, which cannot be scaled.
         """
-        if "drivers" in self.system.work_names or self.system.led:
+        if "drivers" in self.system.work_names or self.system.description.prescribed:
             return after
         missing = self.system.energy(x, p=self.p) + works.sum() - self.system.energy(after, p=self.p)
         kinetic = float(self.system.evaluate("kinetic_energy", after, p=self.p))
@@ -401,7 +401,7 @@ class Crosser:
         """v̇ without the weak rows, as by the null-space formulation; later: with the inputs at the time of x."""
         u = self.inputs(x) if later and self.inputs is not None else self.u
         M, f, _, gamma = self.system.evaluate("constrained", x, u=u, p=self.p)
-        c, led = _shortest(cone.tangent, -gamma, rank), list(self.system.led.values())
+        c, led = _shortest(cone.tangent, -gamma, rank), list(self.system.description.prescribed.values())
         c[led] = f[led] / M[led, led]
         return c + cone.K @ (cone.K.T @ (f - M @ c))
 

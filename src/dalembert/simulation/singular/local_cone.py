@@ -93,7 +93,7 @@ class LocalCone:
         """
         U = _dependencies(system, rows, k)
         terms = _second_order(system, x, p, rows.A)
-        if U is None or terms is None or rows.b.any() or system.led:
+        if U is None or terms is None or rows.b.any() or system.description.prescribed:
             return None
         return LocalCone(rows, U, U @ sp.diags_array(1.0 / rank_policy(system, p).sizes), *terms)
 

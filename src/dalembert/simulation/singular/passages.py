@@ -96,7 +96,7 @@ class Passage:
 
 def describe(system: System, p: np.ndarray, met: Met, u: Inputs = None) -> Passage:
     """A passage, with what the state in it, and inputs u (default: 0), tell of the constraints."""
-    u = system.input_vector(u)
+    u = system.arguments.input_vector(u)
     state = system.state(np.array(met.q), np.array(met.v), met.t)
     seen = _seen_in_many_loops(system, p, met, state) if is_large(system) else None
     return _passage(met, state, _seen(system, p, met, state, u) if seen is None else seen)
@@ -142,7 +142,7 @@ def _seen(system: System, p: np.ndarray, met: Met, state: State, u: np.ndarray) 
 
 def _seen_in_many_loops(system: System, p: np.ndarray, met: Met, state: State) -> _Seen | None:
     """By elements; None of a single dependency, or of several loops at once, or where drivers move the mechanism."""
-    if system.led or met.usual != len(system.rows.of):
+    if system.description.prescribed or met.usual != len(system.rows.of):
         return None
     from dalembert.simulation.singular.local_cone import (  # SciPy's sparse matrices: half of all imports
         ElementRows,

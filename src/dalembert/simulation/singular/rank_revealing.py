@@ -131,9 +131,9 @@ def _energies(layout: RunLayout) -> Bound:
     time.
     """
     s, system = layout.setup, layout.system
-    if "drivers" in system.work_names or system.led:
+    if "drivers" in system.work_names or system.description.prescribed:
         return NOTHING
-    kernel = system.custom_kernel(
+    kernel = system.kernels.custom(
         ("energies",), ("q", "v", "p", "t"), lambda trace: array([kinetic_energy(trace.at), potential(trace)])
     )
     return NOTHING if "t" in kernel.names_in else Bound.of(kernel, {"p": s.p})

@@ -21,7 +21,7 @@ ARGUMENTS = ("q", "v", "u", "p", "t")
 
 def step_equations(changeable: Changeable) -> Kernel:
     """(q, v, u, p, t) → M, f, A, Φ, b of all rows, and the dampers D and springs K of joints."""
-    return changeable.everything.custom_kernel(
+    return changeable.everything.kernels.custom(
         ("time_step",),
         ARGUMENTS,
         lambda s: (composite_body(s.at), forces(s), s.rows.A, s.rows.phi, s.rows.b, *_passive(s)),
@@ -44,7 +44,7 @@ def _passive(s: Trace) -> tuple[np.ndarray, np.ndarray]:
 
 def step_forces(changeable: Changeable) -> Kernel:
     """(q, v, u, p, t) → f."""
-    return changeable.everything.custom_kernel(("step_forces",), ARGUMENTS, forces)
+    return changeable.everything.kernels.custom(("step_forces",), ARGUMENTS, forces)
 
 
 def row_residuals(changeable: Changeable) -> Kernel:
@@ -54,14 +54,14 @@ def row_residuals(changeable: Changeable) -> Kernel:
 
 def moved(system: System) -> Kernel:
     """(q, δ) → q ⊕ δ, quaternions made unit."""
-    return system.custom_kernel(
+    return system.kernels.custom(
         ("unit_plus",), ("q", "dq"), lambda s: s.per_joint(lambda j, q, v: j.unit(j.plus(s.q[q], s.dq[v])))
     )
 
 
 def step_powers(system: System) -> Kernel:
     """(q, v, u, p, t) → powers of inputs and of forces without potential."""
-    return system.custom_kernel(("powers",), ARGUMENTS, lambda s: array(powers(s)))
+    return system.kernels.custom(("powers",), ARGUMENTS, lambda s: array(powers(s)))
 
 
 def idle(system: System, more: int) -> Kernel:
@@ -70,4 +70,4 @@ def idle(system: System, more: int) -> Kernel:
     def value(s: Trace) -> Any:
         return rates(s), zeros(system.nv + more), array([1.0, 1.0])
 
-    return system.custom_kernel(("idle", more), ARGUMENTS, value)
+    return system.kernels.custom(("idle", more), ARGUMENTS, value)

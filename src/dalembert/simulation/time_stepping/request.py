@@ -33,8 +33,8 @@ def simulate_stepped(
     own = controller, period, events
     if shared and all(x is None for x in own):
         check_steps(choices, span)
-        key: Any = "stepped", choices, held, None if p is None else system.parameter_vector(p).tobytes()
-        layout = system.keep(key, lambda: _layout(system, choices, span, p, *own, held))
+        key: Any = "stepped", choices, held, None if p is None else system.arguments.parameter_vector(p).tobytes()
+        layout = system.memo(key, lambda: _layout(system, choices, span, p, *own, held))
     else:
         layout = _layout(system, choices, span, p, *own, held)
     _check_start(layout, span)

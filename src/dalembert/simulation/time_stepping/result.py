@@ -96,7 +96,7 @@ class SteppedRun(ContactRun):
         lam = np.zeros((len(self.t), len(whole.rows.names) + len(whole.rows.left_out)))
         lam[:, [row[n] for n in self.force_names]] = self.contact_forces
         count = len(whole.rows.names)
-        kernel = whole.custom_kernel(
+        kernel = whole.kernels.custom(
             ("row_load",), ("q", "v", "p", "t", "lam"), lambda s: s.rows.sparse.transposed_times(s.lam[:count])
         )
         known = {"q": self.q, "v": self.v, "p": self.p, "t": self.t[:, None], "lam": lam}
