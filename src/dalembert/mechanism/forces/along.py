@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dalembert.mechanism.curves import Law, corners, is_nothing, response, stored
+from dalembert.mechanism.curves import Curve, Law, corners, is_nothing, response, stored
 from dalembert.mechanism.forces.force import Force, Value, evaluate
 from dalembert.mechanism.joints.attachment import Attachment
 from dalembert.mechanism.traced import Load, TracedState
@@ -64,6 +64,11 @@ class ElasticCoupling(Along):
     @property
     def _lossless(self) -> bool:
         return not isinstance(self.efficiency, Scalar) and self.efficiency == 1.0
+
+    @property
+    def linear(self) -> bool:
+        """Whether its stiffness and damping are numbers, and nothing is lost besides."""
+        return self._lossless and not any(isinstance(law, Curve) for law in (self.stiffness, self.damping))
 
     def _force(self, s: TracedState) -> Any:
         T = response(self.stiffness, self.value(s))
