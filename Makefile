@@ -37,13 +37,14 @@ browser:
 	  { apt-get update -qq && apt-get install -qq -y chromium; } >/dev/null 2>&1 || echo "no Chromium: tests in a browser are skipped"
 
 # COUNT random mechanisms from seed SEED on, and runs of RUNS small ones, against oracles that share no code;
-# ORDERS mechanisms in other orders and trees
+# ORDERS mechanisms in other orders and trees; C of the zoo on other processors, as far as qemu-user is there
 campaign: $(VENV)/.test native
 	$(BIN)/python -m tests.campaign $(or $(COUNT),1000) --seed $(or $(SEED),0)
 	$(BIN)/python -m tests.campaign $(or $(RUNS),100) --seed $(or $(SEED),0) --small --runs
 	$(BIN)/python -m tests.campaign $(or $(RUNS),100) --seed $(or $(SEED),0) --small --units
 	$(BIN)/python -m tests.campaign $(or $(RUNS),100) --seed $(or $(SEED),0) --small --linear
 	$(BIN)/python -m tests.campaign.orders $(or $(ORDERS),500) --seed $(or $(SEED),0)
+	$(BIN)/python -m tests.campaign.exports
 	$(BIN)/python tests/closed_form/near_miss_table.py
 
 lint: $(VENV)/.test
