@@ -18,6 +18,7 @@ A joint that the tree meets from its second body is turned round (`joints.invers
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,7 +33,6 @@ from dalembert.mechanism.joints import Fixed
 from dalembert.mechanism.joints.attachment import Attachment
 from dalembert.mechanism.spanning import carrying_tree, joint_cost
 from dalembert.mechanism.values import is_exact_zero
-from dalembert.symbols import is_number
 
 if TYPE_CHECKING:
     from dalembert.mechanism.mechanism import Mechanism
@@ -55,18 +55,33 @@ def with_tree(m: Mechanism) -> Mechanism:
         if not all(is_exact_zero(x) for x in (*a.stiffness, *a.damping)):
             force = _free_name(name, out.forces)
             out.forces[force] = CutJointSpring(force, loops[name], a.stiffness, a.rest, a.damping)
-    for f in m.forces.values():
-        if (joint := _sprung_by(f)) is not None and joint.name in cut:
-            out.forces[f.name] = _in_loop(f, loops[joint.name])  # type: ignore[arg-type]
+    for f in torsion_springs(m):
+        if f.spring_of.name in cut:
+            out.forces[f.name] = _in_loop(f, loops[f.spring_of.name])
     return out
 
 
-def _sprung_by(f: Any) -> Attachment | None:
-    """The joint on which a torsion spring of numbers acts: it does so in a loop as well as in the tree."""
-    if not isinstance(f, ElasticCoupling) or len(f.terms) > 1 or not f.linear:
-        return None
-    joint, _, c = f.terms[0]
-    return joint if is_number(c) and c == 1.0 else None
+def torsion_springs(m: Mechanism) -> list[Any]:
+    """Springs along one coordinate, which act on a joint in a loop as well as on one in the tree."""
+    return [f for f in m.forces.values() if isinstance(f, ElasticCoupling) and f.spring_of is not None]
+
+
+def springs_in_joints(m: Mechanism) -> Mechanism:
+    """The mechanism with its torsion springs as springs and dampers of the joints, as formats have them."""
+    out = m.snapshot()
+    for f in torsion_springs(m):
+        a, k = out.joints.get(f.spring_of.name), f.terms[0][1]
+        if a is None or a.joint.nq != a.joint.nv:
+            continue
+        stiffness, rest, damping = a.stiffness.astype(object), a.rest.astype(object), a.damping.astype(object)
+        if is_exact_zero(stiffness[k]):
+            rest[k] = f.rest
+        elif not is_exact_zero(f.stiffness):
+            rest[k] = (stiffness[k] * rest[k] + f.stiffness * f.rest) / (stiffness[k] + f.stiffness)
+        stiffness[k], damping[k] = stiffness[k] + f.stiffness, damping[k] + f.damping
+        out.joints[a.name] = replace(a, stiffness=stiffness, rest=rest, damping=damping)
+        del out.forces[f.name]
+    return out
 
 
 def _in_loop(f: ElasticCoupling, loop: Loop) -> CutJointSpring:
@@ -90,7 +105,7 @@ def _spanning(m: Mechanism, joints: dict[str, Attachment], needed: dict[str, str
     number = {name: k for k, name in enumerate(bodies)}
     light = {number[b.name] for b in m.bodies.values() if b is not m.ground and _massless(b)}
     wanted = {q.partition(".")[0] for s in m.states.values() for q in s.q}
-    wanted |= {a.name for f in m.forces.values() if (a := _sprung_by(f)) is not None}
+    wanted |= {f.spring_of.name for f in torsion_springs(m)}
     pairs = [(number[a.parent.body.name], number[a.child.body.name]) for a in sides]
     costs = [
         joint_cost(
@@ -125,9 +140,11 @@ def _needed(m: Mechanism) -> dict[str, str]:
             out[a.name] = "dry friction" if a.stops is None else "stops"
         elif not all(is_exact_zero(x) for x in a.armature):
             out[a.name] = "an armature"
-    elements: list[Any] = [*m.forces.values(), *m.constraints.values(), *m.contacts.values()]
+    springs = torsion_springs(m)
+    elements: list[Any] = [f for f in m.forces.values() if f not in springs]
+    elements += [*m.constraints.values(), *m.contacts.values()]
     for element in elements:
-        for name in () if _sprung_by(element) is not None else joints_of(element, m):
+        for name in joints_of(element, m):
             out.setdefault(name, f"{element.kind} '{element.name}'")
     return out
 

@@ -66,9 +66,12 @@ class ElasticCoupling(Along):
         return not isinstance(self.efficiency, Scalar) and self.efficiency == 1.0
 
     @property
-    def linear(self) -> bool:
-        """Whether its stiffness and damping are numbers, and nothing is lost besides."""
-        return self._lossless and not any(isinstance(law, Curve) for law in (self.stiffness, self.damping))
+    def spring_of(self) -> Attachment | None:
+        """The joint, if it is a spring and damper of numbers along one of its coordinates, as `add_joint` has them."""
+        joint, _, c = self.terms[0]
+        curved = isinstance(self.stiffness, Curve) or isinstance(self.damping, Curve)
+        alone = len(self.terms) == 1 and not isinstance(c, Scalar) and c == 1.0
+        return joint if alone and not curved and self._lossless else None
 
     def _force(self, s: TracedState) -> Any:
         T = response(self.stiffness, self.value(s))
