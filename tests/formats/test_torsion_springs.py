@@ -24,6 +24,6 @@ def test_torsion_springs_come_back_as_springs_of_their_joints(suffix, tmp_path):
     here, there = m.compile("casadi"), da.read(tmp_path / f"arm{suffix}").compile("casadi")
     rng = np.random.default_rng(1)
     for _ in range(3):
-        q, v = ({n: x for n, x in zip("AB", rng.normal(size=2))} for _ in range(2))
+        q, v = (dict(zip("AB", rng.normal(size=2))) for _ in range(2))
         wanted, found = (s.forward_dynamics(s.state(q, v)) for s in (here, there))
         np.testing.assert_allclose(found, wanted, rtol=1e-5 if suffix == ".usda" else 1e-12)
