@@ -36,13 +36,16 @@ browser:
 	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || test -n "$$CHROMIUM" || test "$$(id -u)" != 0 || \
 	  { apt-get update -qq && apt-get install -qq -y chromium; } >/dev/null 2>&1 || echo "no Chromium: tests in a browser are skipped"
 
-# COUNT random mechanisms from seed SEED on, and runs of RUNS small ones, against oracles that share no code; then the
+# COUNT random mechanisms from seed SEED on, and runs of RUNS small ones, against oracles that share no code;
+# ORDERS mechanisms in other orders and trees; C of the zoo on other processors, as far as qemu-user is there; then the
 # tests that are too dear for every day
 campaign: $(VENV)/.test native
 	$(BIN)/python -m tests.campaign $(or $(COUNT),1000) --seed $(or $(SEED),0)
 	$(BIN)/python -m tests.campaign $(or $(RUNS),100) --seed $(or $(SEED),0) --small --runs
 	$(BIN)/python -m tests.campaign $(or $(RUNS),100) --seed $(or $(SEED),0) --small --units
 	$(BIN)/python -m tests.campaign $(or $(RUNS),100) --seed $(or $(SEED),0) --small --linear
+	$(BIN)/python -m tests.campaign.orders $(or $(ORDERS),500) --seed $(or $(SEED),0)
+	$(BIN)/python -m tests.campaign.exports
 	$(BIN)/python tests/closed_form/near_miss_table.py
 	$(BIN)/python -m pytest --dear tests
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import importlib.abc
 import os
+import shutil
 import sys
 import tempfile
 import warnings
@@ -52,6 +53,8 @@ NEEDS = {
     "dalembert.environment": "learning",
     "dalembert.environments": "learning",
 }
+if not any(map(shutil.which, ("cc", "gcc", "clang"))):
+    NEEDS["dalembert.System.export_fmu"] = "export"
 
 
 class Hidden(importlib.abc.MetaPathFinder):

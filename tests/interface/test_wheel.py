@@ -77,7 +77,7 @@ for module, _ in ENTRIES.values():
 
 
 def test_a_wheel_simulates_linearizes_and_controls_without_numba(tmp_path, capsys):
-    """CPU seconds of each first use are printed, with an empty cache and from a new process."""
+    """CPU seconds of each first use are printed, with an empty cache, from a new process and with no compiler about."""
     copy, bare = tmp_path / "copy", tmp_path / "environment"
     shutil.copytree(ROOT / "src", copy / "src", ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
     manifest = copy / "src/dalembert/native/shipped/manifest.json"
@@ -94,7 +94,8 @@ def test_a_wheel_simulates_linearizes_and_controls_without_numba(tmp_path, capsy
     shutil.rmtree(copy)
 
     def run(number, *command):
-        given = {**USUAL, "DALEMBERT_CACHE": str(tmp_path / f"cache{number}")}
+        given = {**USUAL, "DALEMBERT_CACHE": str(tmp_path / f"cache{number}"), "PATH": str(Path(python).parent)}
+        assert not any(shutil.which(c, path=given["PATH"]) for c in ("cc", "gcc", "clang", "ld"))
         done = subprocess.run([python, *command], env=given, cwd=tmp_path, check=False, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout

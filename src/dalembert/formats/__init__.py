@@ -73,14 +73,16 @@ def write(mechanism: Mechanism, path: str | os.PathLike[str]) -> list[Note]:
     where = checks.path(path, "path", error=ModelFileError)
     from dalembert.formats.urdf.sidecar import owner
     from dalembert.mechanism.joints.numeric import axes_at_defaults
-    from dalembert.mechanism.topology import with_tree
+    from dalembert.mechanism.topology import springs_in_joints, with_tree
 
     kind = format_of(where, reading=False)
     if kind == "model" and (urdf := owner(where)) is not None:
         raise ModelFileError(
             f"holds the loops of '{urdf.name}' beside it, which a model would replace. Choose another name.", str(where)
         )
-    return _find(kind, 1, where)(mechanism if kind == "model" else axes_at_defaults(with_tree(mechanism)), where)
+    return _find(kind, 1, where)(
+        mechanism if kind == "model" else axes_at_defaults(springs_in_joints(with_tree(mechanism))), where
+    )
 
 
 def format_of(path: Path, *, reading: bool) -> str:

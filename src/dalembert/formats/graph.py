@@ -4,8 +4,7 @@ A reader fills a `Graph`; `build` makes a `Mechanism` of it.
 
 - Links that fixed joints hold together become one body, named after the link nearest the ground; the others stay as
   frames of their names, at their places.
-- A spanning tree carries the bodies. Driven and coupled joints are in it; joints with springs, dampers or rotors come
-  before others; those with many degrees of freedom are cut first; paths are short. What is left over closes loops.
+- A spanning tree carries the bodies, chosen by the rules of `mechanism.topology`. What is left over closes loops.
 - A joint that the tree meets from its child is turned round. If it has one coordinate, this keeps name, sign and zero.
 - Links without mass that carry none are left out with their joints, and stay as frames.
 - Parts that no joint connects with the world stand on a joint that is named after their root link.

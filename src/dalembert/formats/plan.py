@@ -12,7 +12,7 @@ from dalembert.errors import DescriptionError
 from dalembert.formats.links import IDENTITY, WORLD, Edge, FileLink, Graph, NoteTaker, TakenNames
 from dalembert.mechanism.joints import Fixed, Free, Planar, Screw, Universal
 from dalembert.mechanism.joints.joint import AxisJoint
-from dalembert.mechanism.spanning import clusters, in_order, spanning_tree
+from dalembert.mechanism.spanning import carrying_tree, clusters, in_order, joint_cost
 from dalembert.spatial import Transform
 
 
@@ -127,14 +127,14 @@ class GraphPlan:
     def _grow(self, rigid: set[int]) -> None:
         """The tree over clusters, the edges left over, and of each cluster its head: the link by which it hangs."""
         use, pairs, costs = [], [], []
-        solid = self.heavy | {0}
-        for k, e in enumerate(self.edges):
+        light = set(self.cluster) - self.heavy - {0}
+        for k, e in sorted(enumerate(self.edges), key=lambda ke: ke[1].name):
             a, b = (self.cluster[n] for n in self.pairs[k])
             if k not in rigid and not e.cut and a != b:
                 use.append(k)
                 pairs.append((a, b))
-                costs.append(cost(e, e.driven or e.name in self.coupled, not {a, b} <= solid))
-        grown = [(use[k], c) for k, c in spanning_tree(len(self.links) + 1, pairs, costs)]
+                costs.append(cost(e, e.driven or e.name in self.coupled, not light.isdisjoint((a, b))))
+        grown = [(use[k], c) for k, c in carrying_tree(len(self.links) + 1, pairs, costs, light)]
         self.tree = in_order(grown, [self.cluster[self._inner(k, c)] for k, c in grown])
         inside = rigid | {k for k, _ in self.tree}
         self.loops = [k for k in range(len(self.edges)) if k not in inside]
@@ -181,12 +181,10 @@ class GraphPlan:
 
 
 def cost(e: Edge, needed: bool, light: bool) -> int:
-    """Cost of keeping a joint in the tree; the joint of highest cost in each loop is cut."""
-    if needed or isinstance(e.joint, Fixed):
-        return 0
-    if light:  # cut beside a massless link, what is left of the loop would move no mass
-        return 1
-    return 2 if "armature" in e.acted or (e.acted and e.joint.nq != e.joint.nv) else 2 + e.joint.nv
+    """Cost of keeping a joint in the tree, by the rules of `mechanism.topology`."""
+    needed = needed or isinstance(e.joint, Fixed) or not {"armature", "friction"}.isdisjoint(e.acted)
+    limited = e.limits is not None and bool(np.isfinite(np.asarray(e.limits, dtype=float)).any())
+    return joint_cost(e.joint.nv, needed=needed, preferred=light or limited or bool(e.acted))
 
 
 def turned(e: Edge, notes: NoteTaker) -> Edge:

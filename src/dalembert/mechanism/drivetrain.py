@@ -34,7 +34,8 @@ class Drivetrain(Forceable, Constrainable):
         """A spring and damper along one coordinate of a joint, beside those that `add_joint` gave it.
 
         coordinate: its name, or a joint that has one. stiffness (N m/rad or N/m) and damping (N m s/rad or N s/m):
-        numbers, or a `da.Curve` or table (x, y) of the force over q − rest, or over its rate; rest in rad or m.
+        numbers, or a `da.Curve` or table (x, y) of the force over q − rest, or over its rate; rest in rad or m. With
+        numbers the joint may close a loop.
 
         >>> import dalembert as da
         >>> m = da.Mechanism("play", gravity=(0, 0, 0))

@@ -3,6 +3,8 @@
 Joints are described between any two bodies, in any order. Where each body is the child of one of them, up from the
 ground, they are a tree as they stand. Otherwise a spanning tree of least cost is taken; what is left over closes loops.
 
+The same rules choose in model files that are graphs (`formats.plan`):
+
 - Joints with `tree=True`, and those whose coordinate something needs (motors, servos, drivers, couplings, armature, dry
   friction, stops), are in it.
 - Then come joints beside massless bodies, which should carry others, and joints with springs, limits or a place in a
@@ -15,24 +17,25 @@ A joint that the tree meets from its second body is turned round (`joints.invers
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from dalembert.errors import DescriptionError
 from dalembert.mechanism.body import Body
 from dalembert.mechanism.constraints import Constraint, LoopJoint
 from dalembert.mechanism.constraints.expression import Expressions
 from dalembert.mechanism.forces import CutJointSpring
+from dalembert.mechanism.forces.along import ElasticCoupling
 from dalembert.mechanism.joints import Fixed
 from dalembert.mechanism.joints.attachment import Attachment
-from dalembert.mechanism.spanning import spanning_tree
+from dalembert.mechanism.spanning import carrying_tree, joint_cost
 from dalembert.mechanism.values import is_exact_zero
 
 if TYPE_CHECKING:
     from dalembert.mechanism.mechanism import Mechanism
-
-NEEDED, PREFERRED, DEAR = 0, 1, 100  # costs of joints in the tree; others cost 2 and one for each degree of freedom
-Tree = list[tuple[int, int]]  # (edge, the node it reaches), outward
 
 
 def with_tree(m: Mechanism) -> Mechanism:
@@ -52,7 +55,41 @@ def with_tree(m: Mechanism) -> Mechanism:
         if not all(is_exact_zero(x) for x in (*a.stiffness, *a.damping)):
             force = _free_name(name, out.forces)
             out.forces[force] = CutJointSpring(force, loops[name], a.stiffness, a.rest, a.damping)
+    for f in torsion_springs(m):
+        if f.spring_of.name in cut:
+            out.forces[f.name] = _in_loop(f, loops[f.spring_of.name])
     return out
+
+
+def torsion_springs(m: Mechanism) -> list[Any]:
+    """Springs along one coordinate, which act on a joint in a loop as well as on one in the tree."""
+    return [f for f in m.forces.values() if isinstance(f, ElasticCoupling) and f.spring_of is not None]
+
+
+def springs_in_joints(m: Mechanism) -> Mechanism:
+    """The mechanism with its torsion springs as springs and dampers of the joints, as formats have them."""
+    out = m.snapshot()
+    for f in torsion_springs(m):
+        a, k = out.joints.get(f.spring_of.name), f.terms[0][1]
+        if a is None or a.joint.nq != a.joint.nv:
+            continue
+        stiffness, rest, damping = a.stiffness.astype(object), a.rest.astype(object), a.damping.astype(object)
+        if is_exact_zero(stiffness[k]):
+            rest[k] = f.rest
+        elif not is_exact_zero(f.stiffness):
+            rest[k] = (stiffness[k] * rest[k] + f.stiffness * f.rest) / (stiffness[k] + f.stiffness)
+        stiffness[k], damping[k] = stiffness[k] + f.stiffness, damping[k] + f.damping
+        out.joints[a.name] = replace(a, stiffness=stiffness, rest=rest, damping=damping)
+        del out.forces[f.name]
+    return out
+
+
+def _in_loop(f: ElasticCoupling, loop: LoopJoint) -> CutJointSpring:
+    """A torsion spring along the coordinate of a joint that closes a loop."""
+    (_, k, _), nv = f.terms[0], loop.joint.nv
+    stiffness, rest, damping = (np.zeros(nv, dtype=object) for _ in range(3))
+    stiffness[k], rest[k], damping[k] = f.stiffness, f.rest, f.damping
+    return CutJointSpring(f.name, loop, stiffness, rest, damping)
 
 
 def _is_tree(m: Mechanism, joints: Iterable[Attachment]) -> bool:
@@ -62,73 +99,33 @@ def _is_tree(m: Mechanism, joints: Iterable[Attachment]) -> bool:
 
 
 def _spanning(m: Mechanism, joints: dict[str, Attachment], needed: dict[str, str]) -> dict[str, Attachment]:
-    """The joints of the tree, each outward from the ground."""
-    graph = _Graph(m, sorted(joints.values(), key=lambda a: a.name), needed)
+    """The joints of the tree, each outward from the ground; bodies and joints go by name, nothing by its order."""
+    sides = sorted(joints.values(), key=lambda a: a.name)
+    bodies = sorted(m.bodies, key=lambda name: (name != m.ground.name, name))
+    number = {name: k for k, name in enumerate(bodies)}
+    light = {number[b.name] for b in m.bodies.values() if b is not m.ground and _massless(b)}
+    wanted = {q.partition(".")[0] for s in m.states.values() for q in s.q}
+    wanted |= {f.spring_of.name for f in torsion_springs(m)}
+    pairs = [(number[a.parent.body.name], number[a.child.body.name]) for a in sides]
+    costs = [
+        joint_cost(
+            a.joint.nv,
+            needed=a.name in needed or isinstance(a.joint, Fixed),
+            preferred=_loaded(a) or a.name in wanted or not light.isdisjoint(pair),
+        )
+        for a, pair in zip(sides, pairs)
+    ]
     out = {}
-    for k, node in graph.tree():
-        a = graph.sides[k]
-        out[a.name] = a if a.child.body.name == graph.bodies[node] else a.inverted()
+    for k, node in carrying_tree(len(bodies), pairs, costs, light):
+        a = sides[k]
+        out[a.name] = a if a.child.body.name == bodies[node] else a.inverted()
     return out
 
 
-class _Graph:
-    """Bodies as nodes, the ground first, and joints as edges, both by name; nothing depends on their order."""
-
-    def __init__(self, m: Mechanism, sides: list[Attachment], needed: dict[str, str]):
-        self.sides, self.needed = sides, needed
-        self.bodies = sorted(m.bodies, key=lambda name: (name != m.ground.name, name))
-        number = {name: k for k, name in enumerate(self.bodies)}
-        self.light = {number[b.name] for b in m.bodies.values() if b is not m.ground and _massless(b)}
-        stated = {q.partition(".")[0] for s in m.states.values() for q in s.q}
-        self.pairs = [(number[a.parent.body.name], number[a.child.body.name]) for a in sides]
-        self.costs = [self._cost(a, pair, stated) for a, pair in zip(sides, self.pairs)]
-
-    def _cost(self, a: Attachment, pair: tuple[int, int], stated: set[str]) -> int:
-        if a.name in self.needed or isinstance(a.joint, Fixed):
-            return NEEDED
-        sprung = not all(is_exact_zero(x) for x in (*a.stiffness, *a.damping))
-        limited = bool((abs(a.limits) != float("inf")).any())
-        preferred = sprung or limited or a.name in stated or not self.light.isdisjoint(pair)
-        return PREFERRED if preferred else 2 + a.joint.nv
-
-    def tree(self) -> Tree:
-        """The spanning tree of least cost; of those with other cuts, one in which massless bodies carry others."""
-        tree = spanning_tree(len(self.bodies), self.pairs, self.costs)
-        idle = self._idle(tree)
-        while idle:
-            better = next(filter(lambda t: len(self._idle(t)) < len(idle), self._others(tree, idle)), None)
-            if better is None:  # `check_masses` names the joints
-                return tree
-            tree, idle = better, self._idle(better)
-        return tree
-
-    def _idle(self, tree: Tree) -> list[int]:
-        """Massless bodies at the ends of branches."""
-        inner = {self._inner(k, node) for k, node in tree}
-        return [node for _, node in tree if node in self.light and node not in inner]
-
-    def _others(self, tree: Tree, idle: list[int]) -> Iterator[Tree]:
-        """Trees without one of the joints that close a loop with an idle body; the dearest of them first."""
-        above = {node: (k, self._inner(k, node)) for k, node in tree}
-        inside = {k for k, _ in tree}
-        loops = set()
-        for k, pair in enumerate(self.pairs):
-            if k not in inside and not set(idle).isdisjoint(pair):
-                loops |= {j for end in pair for j in self._path(end, above)}
-        for k in sorted(loops, key=lambda j: (-self.costs[j], j)):
-            if self.costs[k] != NEEDED:
-                costs = [DEAR if j == k else c for j, c in enumerate(self.costs)]
-                yield spanning_tree(len(self.bodies), self.pairs, costs)
-
-    def _inner(self, k: int, node: int) -> int:
-        a, b = self.pairs[k]
-        return a if b == node else b
-
-    @staticmethod
-    def _path(node: int, above: dict[int, tuple[int, int]]) -> Iterator[int]:
-        while node in above:
-            k, node = above[node]
-            yield k
+def _loaded(a: Attachment) -> bool:
+    """Whether it has a spring, a damper or limits."""
+    sprung = not all(is_exact_zero(x) for x in (*a.stiffness, *a.damping))
+    return sprung or bool((abs(a.limits) != float("inf")).any())
 
 
 def _needed(m: Mechanism) -> dict[str, str]:
@@ -143,7 +140,9 @@ def _needed(m: Mechanism) -> dict[str, str]:
             out[a.name] = "dry friction" if a.stops is None else "stops"
         elif not all(is_exact_zero(x) for x in a.armature):
             out[a.name] = "an armature"
-    elements: list[Any] = [*m.forces.values(), *m.constraints.values(), *m.contacts.values()]
+    springs = torsion_springs(m)
+    elements: list[Any] = [f for f in m.forces.values() if f not in springs]
+    elements += [*m.constraints.values(), *m.contacts.values()]
     for element in elements:
         for name in joints_of(element, m):
             out.setdefault(name, f"{element.kind} '{element.name}'")

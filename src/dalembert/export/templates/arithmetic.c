@@ -14,17 +14,20 @@
 
 /* a b + c: with one rounding where the processor has an instruction for it, else with two. */
 #if HAS_SINGLE
-#if defined(FP_FAST_FMAF)
+#if defined(FP_FAST_FMAF) || defined(__FMA__) || defined(__ARM_FEATURE_FMA) || (defined(__riscv_flen) && __riscv_flen >= 32)
+#define FUSED 1
 #define FMA(a, b, c) fmaf((a), (b), (c))
-#else
-#define FMA(a, b, c) ((a) * (b) + (c))
 #endif
 #else
-#if defined(FP_FAST_FMA)
+#if defined(FP_FAST_FMA) || defined(__FMA__) || (defined(__riscv_flen) && __riscv_flen >= 64) || \
+    (defined(__ARM_FEATURE_FMA) && defined(__ARM_FP) && (__ARM_FP & 8))
+#define FUSED 1
 #define FMA(a, b, c) fma((a), (b), (c))
-#else
-#define FMA(a, b, c) ((a) * (b) + (c))
 #endif
+#endif
+#if !defined(FUSED)
+#define FUSED 0
+#define FMA(a, b, c) ((a) * (b) + (c))
 #endif
 #if defined(__GNUC__)
 #define UNUSED __attribute__((unused))
@@ -58,7 +61,7 @@ UNUSED static void turn(real x, real *sine, real *cosine)
         const real shifted = FMA(size, 0.63661977236758134308, magic);
         const real minus = magic - shifted;
         const long quadrant = (long)(-minus) & 3L;
-#if defined(FP_FAST_FMA)
+#if FUSED
         const real r = FMA(minus, -1.4973849048591698e-33,
                            FMA(minus, 6.123233995736766e-17, FMA(minus, 1.5707963267948966, size)));
 #else

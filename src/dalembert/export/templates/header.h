@@ -13,7 +13,7 @@
        careful   how often the factorization that reveals the rank took over from elimination
        residual  of positions before the last correction, rad or m
 
-   With a fused multiply-add (FP_FAST_FMA: gcc -mfma) and -ffp-contract=off the straight-line functions give the bits of
+   With a fused multiply-add (x86-64: -mfma) and -ffp-contract=off the straight-line functions give the bits of
    dalembert's own kernels. */
 #ifndef MECHANISM_H
 #define MECHANISM_H

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dalembert.mechanism.curves import Law, corners, is_nothing, response, stored
+from dalembert.mechanism.curves import Curve, Law, corners, is_nothing, response, stored
 from dalembert.mechanism.forces.force import Force, Value, evaluate
 from dalembert.mechanism.joints.attachment import Attachment
 from dalembert.mechanism.traced import Load, TracedState
@@ -64,6 +64,14 @@ class ElasticCoupling(Along):
     @property
     def _lossless(self) -> bool:
         return not isinstance(self.efficiency, Scalar) and self.efficiency == 1.0
+
+    @property
+    def spring_of(self) -> Attachment | None:
+        """The joint, if it is a spring and damper of numbers along one of its coordinates, as `add_joint` has them."""
+        joint, _, c = self.terms[0]
+        curved = isinstance(self.stiffness, Curve) or isinstance(self.damping, Curve)
+        alone = len(self.terms) == 1 and not isinstance(c, Scalar) and c == 1.0
+        return joint if alone and not curved and self._lossless else None
 
     def _force(self, s: TracedState) -> Any:
         T = response(self.stiffness, self.value(s))
