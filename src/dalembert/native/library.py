@@ -45,6 +45,7 @@ ENTRIES = {
     "sparse_field": ("dalembert.formulations.field", "sparse_field"),
     "whitened": ("dalembert.formulations.whitened", "whitened"),
     "gauge": ("dalembert.formulations.nearness", "gauge"),
+    "best_choice": ("dalembert.formulations.best_choice", "best"),
     "position": ("dalembert.formulations.nearest", "position"),
     "velocity": ("dalembert.formulations.nearest", "velocity"),
     "sparse_position": ("dalembert.formulations.nearest", "sparse_position"),
