@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import sqrt
 from threading import Lock
 from typing import Any
@@ -205,6 +206,8 @@ def rank_policy(system: SystemLike | None = None, p: Parameters = None, accuracy
     """
     if system is None:
         return _scaled(ACCURACY if accuracy is None else accuracy)
+    if p is not None and np.array_equal(system.parameter_vector(p), system.parameter_vector(None)):
+        p = None
     key = None if p is None else np.asarray(system.parameter_vector(p), dtype=float).tobytes(), accuracy
     known = _known.get(system)
     found = None if known is None else known.get(key)
@@ -215,7 +218,10 @@ def rank_policy(system: SystemLike | None = None, p: Parameters = None, accuracy
     if like is not None:
         made = _scaled(ACCURACY if accuracy is None else accuracy, like.sizes, like.units, like.length)
     else:
-        sizes, units, length = usual_sizes(system, np.asarray(system.parameter_vector(p), dtype=float)[None])
+        vector = np.asarray(system.parameter_vector(p), dtype=float)[None]
+        keep = getattr(system, "kept_arrays", None) if p is None else None
+        measure = partial(usual_sizes, system, vector)
+        sizes, units, length = measure() if keep is None else keep("usual_sizes", vector, measure)
         made = _scaled(ACCURACY if accuracy is None else accuracy, sizes[0], units[0], float(length[0]))
     with _lock:
         known = _known.setdefault(system, {})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -104,6 +104,11 @@ class Evaluating(Given):
         if {names[0] for names in TOGETHER} <= {k[0] for k in self._kernels}:
             forget_trace(self.description)
         return made[name]
+
+    def kept_arrays(self, name: str, p: np.ndarray, make: Callable[[], Sequence[np.ndarray]]) -> Sequence[np.ndarray]:
+        """Arrays that the description and parameters p alone tell, by a name, kept on disk; `make` makes them."""
+        digest = None if self.changed is not None or self.selected_from is not None else self._digest
+        return kept.arrays(digest, ("arrays", name, p.tobytes().hex()), make)
 
     def custom_kernel(
         self,
