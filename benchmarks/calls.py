@@ -5,6 +5,8 @@ Small mechanisms, so that the call counts and not the arithmetic: the four-bar o
 
 from __future__ import annotations
 
+from itertools import cycle
+
 import numpy as np
 
 import dalembert as da
@@ -23,6 +25,8 @@ def calls() -> dict[str, tuple[str, dict[str, object]]]:
     z = tilted.state(*models.consistent_state(model, tilted))
     ahead = control.quintic({"A": y["A"], "B": y["B"]}, {"A": y["A"] - 0.3, "B": y["B"]}, 1.0)
     law = control.motion_control(five, control.coordinates("A", "B"), ahead)
+    motion = da.simulate(four, x, 1.0)
+    along = [motion(t) for t in np.linspace(0.0, 1.0, 50)]
     four_bar = {"s": four, "x": x, "da": da, "run": da.simulate(four, x, 10.0)}
     five_bar = {"s": five, "x": y, "control": control, "law": law, "wanted": {"A": 1.0, "B": 0.5}}
     return {
@@ -31,6 +35,8 @@ def calls() -> dict[str, tuple[str, dict[str, object]]]:
         "acceleration, dependent rows": ("s.acceleration(x)", {"s": tilted, "x": z}),
         "acceleration, null space by name": ("s.acceleration(x, formulation='nullspace')", four_bar),
         "linear model": ("da.linearize(s, x, independent=['A'])", four_bar),
+        "linear model, coordinates not named": ("da.linearize(s, x)", four_bar),
+        "the same along a motion": ("da.linearize(s, next(path))", {**four_bar, "path": cycle(along)}),
         "report": ("s.report(x)", four_bar),
         "assembly": ("s.assemble({'A': 0.6}, v={'A': 2.0})", four_bar),
         "run of 1 µs": ("da.simulate(s, x, 1e-6)", four_bar),

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import sqrt
 from threading import Lock
 from typing import Any
@@ -37,6 +38,7 @@ CLOSED = 1e-6  # rad, or lengths of the mechanism, and their rates: farther from
 RESOLVED = 1e-12  # of the usual size of a row: positions are not known better
 TRIVIAL = 1e-11  # of a row in lengths of the mechanism: coefficients below are rounding
 TRIVIAL_OWN = 1e-13  # the same of rows in units of the user's, which may be of any size
+EVEN = 1e-6  # of a squared distance: coordinates that differ by less are equally good, and the first is taken
 MASSLESS = 1e-13  # of the usual inertia of a motion: what is left is rounding
 SAMPLES = 3  # random configurations that tell the usual length of a row
 REMEMBERED = 64  # parameter sets per system
@@ -143,10 +145,11 @@ class Revealed:
         return self.V[:, :r] @ (part.T / self.sigma[:r]).T
 
 
-def independent(rows: np.ndarray, count: int, first: Sequence[int] = ()) -> list[int]:
+def independent(rows: np.ndarray, count: int, first: Sequence[int] = (), even: float = 0.0) -> list[int]:
     """`count` rows that span best, those in `first` and then others in order: each time the farthest from those taken.
 
-    Gram and Schmidt's method with pivoting, each direction cleared twice.
+    Gram and Schmidt's method with pivoting, each direction cleared twice. even: part of its squared distance by which
+    the row that is taken may be nearer than the farthest, if it comes earlier.
     """
     rest, taken = np.array(rows, dtype=float), list[int]()
     Q, found = np.zeros((rows.shape[1], count)), 0
@@ -156,7 +159,7 @@ def independent(rows: np.ndarray, count: int, first: Sequence[int] = ()) -> list
         else:
             distance = np.einsum("ij,ij->i", rest, rest)
             distance[taken] = -1.0
-            k = int(np.argmax(distance))
+            k = int(np.argmax(distance > (1.0 - even) * distance.max())) if even else int(np.argmax(distance))
         taken.append(k)
         q = rest[k] - Q[:, :found] @ (rest[k] @ Q[:, :found])
         size = float(q @ q) ** 0.5
@@ -203,6 +206,8 @@ def rank_policy(system: SystemLike | None = None, p: Parameters = None, accuracy
     """
     if system is None:
         return _scaled(ACCURACY if accuracy is None else accuracy)
+    if p is not None and np.array_equal(system.arguments.parameter_vector(p), system.arguments.parameter_vector(None)):
+        p = None
     key = None if p is None else np.asarray(system.arguments.parameter_vector(p), dtype=float).tobytes(), accuracy
     known = _known.get(system)
     found = None if known is None else known.get(key)
@@ -213,7 +218,10 @@ def rank_policy(system: SystemLike | None = None, p: Parameters = None, accuracy
     if like is not None:
         made = _scaled(ACCURACY if accuracy is None else accuracy, like.sizes, like.units, like.length)
     else:
-        sizes, units, length = usual_sizes(system, np.asarray(system.arguments.parameter_vector(p), dtype=float)[None])
+        vector = np.asarray(system.arguments.parameter_vector(p), dtype=float)[None]
+        keep = getattr(getattr(system, "kernels", None), "kept_arrays", None) if p is None else None
+        measure = partial(usual_sizes, system, vector)
+        sizes, units, length = measure() if keep is None else keep("usual_sizes", vector, measure)
         made = _scaled(ACCURACY if accuracy is None else accuracy, sizes[0], units[0], float(length[0]))
     with _lock:
         known = _known.setdefault(system, {})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Iterable
 from functools import cache
@@ -29,11 +30,17 @@ def package_stamp() -> str:
 
     As Python decides whether a compiled file is stale; reading them all would take longer than what it saves.
     """
-    found = hashlib.sha256(str(PACKAGE).encode())
-    for path in sorted(PACKAGE.rglob("*.py")):
-        about = path.stat()
-        found.update(f"{path}\0{about.st_size}\0{about.st_mtime_ns}\0".encode())
-    return found.hexdigest()
+    files = []
+    waiting = [str(PACKAGE)]
+    while waiting:
+        with os.scandir(waiting.pop()) as inside:
+            for item in inside:
+                if item.name.endswith(".py"):
+                    about = item.stat()
+                    files.append(f"{item.path}\0{about.st_size}\0{about.st_mtime_ns}\0")
+                elif item.is_dir() and item.name != "__pycache__":
+                    waiting.append(item.path)
+    return hashlib.sha256("".join(sorted(files)).encode()).hexdigest()
 
 
 @cache

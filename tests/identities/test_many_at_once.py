@@ -74,6 +74,33 @@ def test_assemblies_over_the_zoo(name):
         np.testing.assert_allclose(states.v[k], one.v, rtol=1e-7, atol=1e-7)
 
 
+@pytest.mark.parametrize("name", ["bricard", "sarrus", "planar_3rrr"])
+def test_other_starts_are_tried_side_by_side(name, monkeypatch):
+    """Far from the guess, where it takes several starts, and where there is no state: bits and words of one alone."""
+    system = machine(name)[0]
+    x = None if name == "bricard" else machine(name)[1]
+    first, n = system.q_names[0], 24
+    values = (0.0 if x is None else x[first]) + np.linspace(0.0, 2 * np.pi, n, endpoint=False)
+    several, refused, alone = 0, {}, []
+    states = []
+    for value in values:
+        try:
+            states.append(system.assemble({first: value}, guess=x))
+            several += states[-1].evidence.attempts > 1
+        except da.AssemblyError as error:
+            refused[len(states)] = str(error)
+            states.append(None)
+    original = da.System.assemble
+    monkeypatch.setattr(da.System, "assemble", lambda *a, **k: (alone.append(1), original(*a, **k))[1])
+    many = da.assemble_many(system, {first: values}, guess=x)
+    assert many.messages == refused
+    assert len(alone) == len(refused)
+    for k, one in enumerate(states):
+        if one is not None:
+            np.testing.assert_array_equal(many.q[k], one.q)
+    assert several or refused
+
+
 @pytest.mark.parametrize("name", CLOSED)
 def test_sweeps_over_the_zoo(name):
     system, x = machine(name)

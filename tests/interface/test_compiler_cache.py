@@ -5,6 +5,7 @@ import os
 import stat
 import subprocess
 import sys
+import tempfile
 import time
 import warnings
 
@@ -230,7 +231,7 @@ def test_a_full_or_read_only_disk_never_breaks_a_computation(folder, monkeypatch
     def refuse(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(cache.tempfile, "mkstemp", refuse)
+    monkeypatch.setattr(tempfile, "mkstemp", refuse)
     assert right(Kernel(function()))
     monkeypatch.undo()
     monkeypatch.setenv("DALEMBERT_CACHE", str(folder))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert import zoo
+from dalembert import rank, zoo
 from dalembert.compiler import build, cache
 from dalembert.mechanism.digest import description_digest
 from dalembert.system import kept, trace
@@ -136,6 +136,42 @@ def test_systems_without_some_constraints_are_kept_apart(fresh):
     fresh()
     again = zoo.four_bar().compile()
     assert (again.acceleration(x.q).rank, again.without("C").acceleration(x.q).rank) == (closed, opened) == (2, 0)
+
+
+def linked(length=1.0, size=0.3):
+    """Two cranks and a rod that holds at a parameter's length from one of their axes."""
+    m = da.Mechanism("linked", gravity=(0, -9.81, 0))
+    reach = m.add_parameter("reach", length)
+    a, b = (m.add_body(n, mass=1.0, com=(size, 0, 0), inertia=(0.01, 0.01, 0.01)) for n in "ab")
+    m.add_joint("A", da.Revolute("z"), m.ground, a)
+    m.add_joint("B", da.Revolute("z"), m.ground.at(2, 0, 0), b)
+    m.add_rod("rod", a.at(reach, 0, 0), b.at(size, 0, 0), length=2.0)
+    return m.compile()
+
+
+def test_sizes_of_rows_are_kept_by_description_and_parameters(fresh, monkeypatch):
+    """From the disk they are the same to the last bit; they are measured for whatever they depend on."""
+    measured, original = [], rank.usual_sizes
+    monkeypatch.setattr(rank, "usual_sizes", lambda system, p: (measured.append(1), original(system, p))[1])
+
+    def policies():
+        fresh()
+        plain, before = linked(), len(measured)
+        asked = [
+            (plain, None), (plain, {"reach": 1.0}), (plain, {"reach": 2.5}), (plain.with_parameters(reach=3.0), None),
+            (linked(2.0), None), (linked(size=0.4), None), (plain.without("rod"), None),
+        ]  # fmt: skip
+        found = [rank.rank_policy(system, p) for system, p in asked]
+        return found, len(measured) - before
+
+    (first, anew), (second, again) = policies(), policies()
+    assert (anew, again) == (6, 2)  # other parameters than the description's are measured each time
+    for one, other in zip(first, second):
+        np.testing.assert_array_equal(one.sizes, other.sizes)
+        np.testing.assert_array_equal(one.units, other.units)
+        assert one.length == other.length
+    assert first[0] is first[1]
+    assert len({p.sizes.tobytes() for p in first}) == 6  # "" for no row at all
 
 
 def test_changed_sources_are_not_mixed_with_kept_kernels(fresh, traced, monkeypatch):

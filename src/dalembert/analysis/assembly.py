@@ -160,7 +160,7 @@ class Search:
         error: UndefinedHere | None = None
         while attempt < (POLICY.more_starts + 2 * last if self.found else self.attempts):
             attempt += 1
-            at = start if attempt == 1 else _scattered(self.rows, start, self.rng, attempt)
+            at = start if attempt == 1 else scattered(self.rows, start[None], self.rng, attempt, ONE)[0]
             try:
                 new = self._from(at, attempt)
             except UndefinedHere as undefined:
@@ -310,12 +310,12 @@ def _second_order(r: Request, second: SecondOrder, v: np.ndarray) -> np.ndarray:
     return found
 
 
-def _scattered(rows: BranchRows, start: np.ndarray, rng: np.random.Generator, attempt: int) -> np.ndarray:
-    """Another start: the guess moved at random, farther with every attempt."""
+def scattered(rows: BranchRows, start: np.ndarray, rng: np.random.Generator, attempt: int, k: np.ndarray) -> np.ndarray:
+    """Other starts: the guesses (n, nq) of positions k moved at random, all alike, farther with every attempt."""
     spread = min(0.3 * attempt, 3.0)
     delta = rng.uniform(-1, 1, rows.system.nv) * np.where(rows.angular, spread, 0.2 * spread)
-    out = rows.plus(start[None], delta[None], ONE)[0]
-    out[rows.held] = rows.want[0]
+    out = rows.plus(start, np.tile(delta, (len(k), 1)), k)
+    out[:, rows.held] = rows.want[k]
     return out
 
 

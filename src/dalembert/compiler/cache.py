@@ -17,7 +17,6 @@ import json
 import os
 import stat
 import sys
-import tempfile
 import time
 import warnings
 from collections.abc import Sequence
@@ -102,6 +101,8 @@ def write(name: str, facts: dict[str, Any], objects: Sequence[bytes]) -> None:
     folder = _folder()
     if folder is None:
         return
+    import tempfile
+
     head = json.dumps({**facts, "name": name, "sizes": [len(code) for code in objects]}).encode()
     body = b"\n".join([head, b"".join(objects)])
     whole, temporary = _MAGIC + hashlib.sha256(body).digest() + body, None

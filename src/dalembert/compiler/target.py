@@ -16,7 +16,6 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -88,6 +87,8 @@ def compile_modules(
     threads = min(len(texts), len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
     if threads < 2:
         return [work(text) for text in texts]
+    from concurrent.futures import ThreadPoolExecutor  # with `logging` it takes longer than to load code that is kept
+
     pool = ThreadPoolExecutor(threads)
     try:
         return list(pool.map(work, texts))

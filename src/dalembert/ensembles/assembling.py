@@ -1,9 +1,9 @@
 """Assembly of many variants at once: for each what `System.assemble` does for one, from the same guess.
 
 Each variant holds its own values of the named coordinates and has its own parameters; `branch.closing` closes all side
-by side. Where that does not succeed, the position of the least gap is sought and closed from. A variant that does not
-close so, on the branch that is meant, or whose velocity no motion has, is left to `System.assemble`, which tries other
-starts and reports what is wrong.
+by side. Where that does not succeed, the position of the least gap is sought and closed from, then other starts are
+tried. A variant that does not close so, on the branch that is meant, or whose velocity no motion has, is left to
+`System.assemble`, which reports what is wrong.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from dalembert.analysis import second_order
+from dalembert.analysis.assembly import scattered
 from dalembert.blas import one_thread
 from dalembert.branch.closing import close, unwind
 from dalembert.branch.nearest import nearest
@@ -49,18 +50,47 @@ def assembled(
             good[some] = False  # `System.assemble` knows what to do, or refuses them
             continue
         Q[some, rows.held] = held[some]
-        begun, todo = Q[some].copy(), good[some].copy()
-        ends = close(rows, begun, todo)
-        again = todo & ~ends.ok & np.isfinite(ends.residuals).all(axis=1)
-        if again.any():
-            nearer, gaps = nearest(rows, begun, again)
-            near = close(rows, nearer, gaps < POLICY.closable)
-            ends.q[near.ok], ends.small[near.ok], ends.meant[near.ok] = near.q[near.ok], True, True
-        good[some] &= ends.ok
-        unwind(rows, begun, ends.q, good[some])
-        Q[some] = ends.q
+        begun = Q[some].copy()
+        Q[some], closed = _closed(rows, begun, good[some])
+        good[some] &= closed
+        unwind(rows, begun, Q[some], good[some])
         V[some] = admissible(rows, Q[some], moving, speeds[some], start.v, good[some])
     return Q, V
+
+
+def _closed(rows: BranchRows, start: np.ndarray, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(n, nq) closed positions from a start (n, nq), or from those around it, and (n,) bool where they are found.
+
+    The search of `analysis.assembly.Search`, all variants side by side: each gives up as it would by itself, and where
+    rows are not defined on the way it is left to that.
+    """
+    n, rng = len(start), np.random.default_rng(0)
+    Q, found, k = start.copy(), np.zeros(n, dtype=bool), np.flatnonzero(which)
+    gaps = np.full((POLICY.starts, n), np.inf)  # of each attempt that ended in one
+    for attempt in range(1, POLICY.starts + 1):
+        at = start if attempt == 1 else scattered(rows, start, rng, attempt, np.arange(n))
+        on = np.zeros(n, dtype=bool)
+        on[k] = True
+        ends = close(rows, at, on)
+        again = on & ~ends.ok
+        defined = np.isfinite(ends.residuals).all(axis=1) & (ends.iterations > 0)
+        again &= defined
+        if again.any():
+            nearer, apart = nearest(rows, at, again)
+            nearly = again & (apart < POLICY.closable)
+            near = close(rows, nearer, nearly)
+            ends.q[near.ok], ends.small[near.ok], ends.meant[near.ok] = near.q[near.ok], True, True
+            defined &= ~nearly | (np.isfinite(near.residuals).all(axis=1) & (near.iterations > 0))
+            open_ = np.flatnonzero(again & ~ends.small & ~(nearly & near.small))
+            left = np.where(nearly[open_, None], near.residuals[open_], rows.equations(nearer[open_], open_)[0])
+            gaps[attempt - 1, open_] = np.abs(left).max(axis=1, initial=0.0)
+        Q[ends.ok & on], found[ends.ok & on] = ends.q[ends.ok & on], True
+        least = gaps.min(axis=0)
+        same = (gaps < (1 + POLICY.same_gap) * least).sum(axis=0)
+        k = k[~found[k] & defined[k] & (same[k] < POLICY.same_gaps)]
+        if not len(k):
+            break
+    return Q, found
 
 
 def held_rows(system: System, names: Sequence[str], p: np.ndarray, t: float, want: np.ndarray) -> BranchRows | None:

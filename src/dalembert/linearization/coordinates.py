@@ -9,7 +9,7 @@ import numpy as np
 from dalembert.analysis.manifold import Tangent
 from dalembert.errors import ArgumentError
 from dalembert.protocols import Parameters
-from dalembert.rank import independent, rank_policy
+from dalembert.rank import EVEN, independent, rank_policy
 from dalembert.system.system import System
 
 
@@ -23,10 +23,11 @@ def best_choice(
 ) -> list[int]:
     """Velocities of the tree that determine the others best, in the mass metric; `first` are taken anyway.
 
+    Of several that do so equally well, as those of equal cranks, the first is taken: rounding does not choose.
     rows: which of the constraints' rows A has, (m,) bool; all by default.
     """
     K = _admissible(system, p, A, M, rows)
-    return independent(K * np.sqrt(np.diag(M))[:, None], K.shape[1], first)
+    return independent(K * np.sqrt(np.diag(M))[:, None], K.shape[1], first, EVEN)
 
 
 def _admissible(system: System, p: Parameters, A: np.ndarray, M: np.ndarray, rows: np.ndarray | None) -> np.ndarray:

@@ -13,6 +13,7 @@ from dalembert.branch.mirrors import refuse_mirrored
 from dalembert.charts.leaders import Coordinate, Given, coordinate, named_list
 from dalembert.errors import ArgumentError
 from dalembert.hints import explained
+from dalembert.linearization.best import Best
 from dalembert.linearization.coordinates import best_choice, refusal
 from dalembert.linearization.model import LinearModel
 from dalembert.linearization.operating import Operating
@@ -76,15 +77,52 @@ def linearize(
     memory = remembered(system)
     policy = memory.policy if p is None else rank_policy(system, p)
     given = {"q": x.q, "v": x.v, "u": inputs, "p": system.arguments.parameter_vector(p), "t": x.t}
-    plan = memory.known(independent, positions)
-    found = None if plan is None or not plan.judges else plan.judge(given, policy)
+    if independent is None and positions is None:
+        plan, found = _in_best(system, memory, x, p, given, policy)
+    else:
+        plan = memory.known(independent, positions)
+        found = None if plan is None or not plan.judges else plan.judge(given, policy)
     if plan is None or found is None:  # asked for the first time, or there is something to be told
         check_closed(system, x, p, given, memory, policy)
         plan = _plan(system, memory, x, p, independent, positions, memory.rows)
         found = plan.at(system, given, policy)
         if found is None:
             plan, found = _on_other_rows(system, memory, x, inputs, p, given, plan, independent, positions)
+        if independent is None and positions is None:
+            memory.best = Best.of(system, plan, given)
     return _model(system, x, inputs, p, plan, found, policy, outputs)
+
+
+def _in_best(
+    system: System, memory: Remembered, x: State, p: Parameters, given: Mapping[str, Any], policy: RankPolicy
+) -> tuple[LinearPlan | None, Found | None]:
+    """The plan in the best coordinates and its outputs, starting from those that were best at another state.
+
+    None where they are not certain, and where there is something to be told.
+    """
+    best = memory.best
+    if best is None or best.plan.rows != memory.rows:
+        return None, None
+    here = best.known(given)
+    if not here and not best.judges:
+        return None, None
+    for _ in range(2):
+        plan = best.plan
+        if plan.judges:
+            found = plan.judge(given, policy)
+        else:
+            check_closed(system, x, p, given, memory, policy)
+            found = plan.at(system, given, policy)
+        if found is None or here:
+            return plan, found
+        places = best.places(given, found, policy)
+        if places == best.chosen:
+            return plan, found
+        if places is None:
+            break
+        k, all_ = len(plan.velocities), [Coordinate(system.v_names[i], i) for i in places]
+        memory.best = best = Best.of(system, memory.plan(system, all_[:k], all_[k:], plan.rows), given)
+    return None, None
 
 
 def _plan(

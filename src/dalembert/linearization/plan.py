@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -18,6 +18,9 @@ from dalembert.symbols import minimum
 from dalembert.system.rows import RowChoice
 from dalembert.system.system import System
 from dalembert.system.trace import Trace
+
+if TYPE_CHECKING:
+    from dalembert.linearization.best import Best
 
 # velocities, and their number times that of the degrees of freedom: at most so many make 100,000 operations of
 # straight-line code, which take 10 s to compile, once, and then 0.05 to 0.08 ms where motions take 4 s and 0.2 ms
@@ -39,6 +42,7 @@ class Remembered:
         self.rows: RowChoice = None  # independent ones as last chosen; None: all
         self.plans: dict[Any, LinearPlan] = {}
         self.by_names: dict[Any, LinearPlan] = {}
+        self.best: Best | None = None  # the best coordinates at the last state for which they were chosen
         self.closure = (
             system.kernels.custom(("closure",), ("q", "v", "p", "t"), closure, None, ("position", "velocity"))
             if system.rows.of
@@ -91,6 +95,7 @@ class LinearPlan:
             else:
                 self.kernel = _judged_kernel(system, v, more) if rows is None else linear_kernel(system, v, more, rows)
         self.judges = self.kernel is not None and rows is None
+        self.best: Best | None = None  # kept here by `Best.of`
         self.shape_of_B = n, inputs
         #: fields of `Operating` and of `LinearModel` that no state changes
         self.operating = {"names": names, "coordinates": q, "speeds": v, "rows": rows}

@@ -19,7 +19,7 @@ from dalembert.compiler import cache as disk
 from dalembert.compiler.build import SIGNATURE, CompileProgress
 from dalembert.forks import held_over_forks, undisturbed
 from dalembert.native.struct import Struct
-from dalembert.sources import digest_of
+from dalembert.sources import digest_of, package_stamp
 
 #: name: module and function; the function takes (x, y, struct) or (struct)
 ENTRIES = {
@@ -45,6 +45,7 @@ ENTRIES = {
     "sparse_field": ("dalembert.formulations.field", "sparse_field"),
     "whitened": ("dalembert.formulations.whitened", "whitened"),
     "gauge": ("dalembert.formulations.nearness", "gauge"),
+    "best_choice": ("dalembert.formulations.best_choice", "best"),
     "position": ("dalembert.formulations.nearest", "position"),
     "velocity": ("dalembert.formulations.nearest", "velocity"),
     "sparse_position": ("dalembert.formulations.nearest", "sparse_position"),
@@ -120,8 +121,17 @@ def at_home(code: bytes) -> bytes:
 
 
 def source(name: str) -> str:
-    """Digest of the sources that the bitcode of a native function is made from, and of those that make it."""
-    return digest_of(ENTRIES[name][0], "dalembert.native.numba_bitcode")
+    """Digest of the sources that the bitcode of a native function is made from, and of those that make it.
+
+    To read them takes longer than all else about a function that is kept, so it is kept until a file changes.
+    """
+    key = disk.key("sources", name, package_stamp())
+    entry = disk.read(key)
+    if entry is not None:
+        return str(entry.facts["digest"])
+    found = digest_of(ENTRIES[name][0], "dalembert.native.numba_bitcode")
+    disk.write(key, {"digest": found}, [])
+    return found
 
 
 def shipped(name: str) -> bytes | None:

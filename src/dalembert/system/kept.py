@@ -13,11 +13,11 @@ from functools import partial
 from typing import Any
 
 import casadi as ca
+import numpy as np
 
 from dalembert.compiler import Kernel, cache
 from dalembert.compiler.build import compile_parts, loaded
 from dalembert.compiler.kernel import Interface, restored
-from dalembert.compiler.parts import ProgramPart
 from dalembert.forks import undisturbed
 from dalembert.sources import package_stamp
 from dalembert.system.functions import TracedFunction
@@ -63,6 +63,8 @@ def kernels(
 
     keys: of each, by name; trace: all of them, as `functions.trace_together` gives them; alone: one of them.
     """
+    from dalembert.compiler.parts import ProgramPart  # which loads all that compiles
+
     whole = _name(digest, ("together", *keys.items()), 1)
     f, traced = trace()
     parts, place = [], 0
@@ -103,6 +105,19 @@ def facts(digest: str | None, trace: Callable[[], Facts]) -> Facts:
     if name is not None:
         cache.write(name, {"rows": asdict(rows), "works": works}, [])
     return rows, works
+
+
+@undisturbed()
+def arrays(digest: str | None, key: tuple[Any, ...], make: Callable[[], Sequence[np.ndarray]]) -> Sequence[np.ndarray]:
+    """Arrays of doubles that are a function of the description, from the disk or made and kept, to the last bit."""
+    name = _name(digest, key, 1)
+    entry = None if name is None else cache.read(name)
+    if entry is not None:
+        return [np.frombuffer(x).reshape(shape) for x, shape in zip(entry.objects, entry.facts["shapes"])]
+    made = make()
+    if name is not None:
+        cache.write(name, {"shapes": [x.shape for x in made]}, [np.asarray(x, dtype=float).tobytes() for x in made])
+    return made
 
 
 def _name(digest: str | None, key: tuple[Any, ...], lanes: int) -> str | None:

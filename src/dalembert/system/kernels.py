@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
@@ -103,6 +103,11 @@ class Kernels:
         if {names[0] for names in TOGETHER} <= {k[0] for k in self.compiled}:
             forget_trace(description)
         return made[name]
+
+    def kept_arrays(self, name: str, p: np.ndarray, make: Callable[[], Sequence[np.ndarray]]) -> Sequence[np.ndarray]:
+        """Arrays that the description and parameters p alone tell, by a name, kept on disk; `make` makes them."""
+        digest = None if self.system.arguments.changed is not None or self.selected_from is not None else self.digest
+        return kept.arrays(digest, ("arrays", name, p.tobytes().hex()), make)
 
     def custom(
         self,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy  # special functions load when they are first used
 
 from dalembert.zoo.door import Times, Triple, checked
 
@@ -24,8 +23,10 @@ def pendulum(
     >>> bool(abs(theta) < 1e-12), bool(abs(rate**2 / 2 - 9.81 * (1 - np.cos(2.0))) < 1e-12)       # energy
     (True, True)
     """
+    from scipy import special
+
     k, w = np.sin(amplitude / 2), np.sqrt(gravity / length)
-    sn, cn, dn, _ = scipy.special.ellipj(w * np.asarray(t), k**2)
+    sn, cn, dn, _ = special.ellipj(w * np.asarray(t), k**2)
     return 2 * np.arcsin(k * cn / dn), -2 * k * np.cos(amplitude / 2) * w * sn / dn
 
 
@@ -35,7 +36,9 @@ def pendulum_period(*, amplitude: float, length: float = 1.0, gravity: float = 9
 
     The period (s) of `pendulum`, with its amplitude (rad), length (m) and gravity (m/s²).
     """
-    return float(4 * scipy.special.ellipk(np.sin(amplitude / 2) ** 2) * np.sqrt(length / gravity))
+    from scipy import special
+
+    return float(4 * special.ellipk(np.sin(amplitude / 2) ** 2) * np.sqrt(length / gravity))
 
 
 @checked
@@ -48,8 +51,10 @@ def spinning_pendulum(
 
     t, length and gravity are those of `pendulum`.
     """
+    from scipy import special
+
     k = 2 * np.sqrt(gravity / length) / speed
-    _, _, dn, am = scipy.special.ellipj(speed * np.asarray(t) / 2, k**2)
+    _, _, dn, am = special.ellipj(speed * np.asarray(t) / 2, k**2)
     return 2 * am, speed * dn
 
 
@@ -62,7 +67,9 @@ def chain_frequencies(links: int, *, length: float = 1.0, gravity: float = 9.81)
     >>> chain_frequencies(2, gravity=1.0) ** 2
     array([0.58578644, 3.41421356])
     """
-    return np.sqrt(gravity / length * scipy.special.roots_laguerre(links)[0])
+    from scipy import special
+
+    return np.sqrt(gravity / length * special.roots_laguerre(links)[0])
 
 
 # --- tops ---------------------------------------------------------------------------------------------------------

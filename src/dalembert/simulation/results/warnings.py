@@ -40,7 +40,8 @@ class Warnings:
             return
         if not finite.all():
             self._serious(f"the state at t = {run.t[~finite][0]:.6g} s is not finite")
-        looked_at = known[np.unique(np.linspace(0, len(known) - 1, SAMPLES).astype(int))]
+        places = np.linspace(0, len(known) - 1, SAMPLES).astype(int)
+        looked_at = known[places[np.diff(places, prepend=-1) > 0]]  # each once; `np.unique` imports masked arrays
         if closure:
             self._closure(looked_at)
         if balance:
