@@ -28,6 +28,7 @@ from dalembert.system.system import System
 
 LAYOUTS = 64  # kept of a problem
 RECORDS = 4  # kept of a problem
+IMPLICIT = "sdirk4"  # the method of stiff segments
 HERE = 1e-5  # rad, or of a length: a position that has not been left
 
 
@@ -140,7 +141,7 @@ class Problem:
         run does not depend on others.
         """
         numbers = tuple((k, tuple(np.atleast_1d(x).tolist())) for k, x in s.numbers.items())
-        key: Any = s.mode, s.done, numbers
+        key: Any = s.mode, s.done, numbers, s.stiff
         found = mine.get(key)
         if found is not None:
             return found
@@ -153,8 +154,9 @@ class Problem:
             own = dict.fromkeys([f"{kind} {name}" for kind, name in system.watched], GUARD)
             given = self.events(s)
             stabilized = system.rows.of or self.choices.baumgarte is None
+            method = IMPLICIT if s.stiff else self.setup.method_name
             setup = replace(
-                self.setup, system=system, p=p, events={**own, **given},
+                self.setup, method_name=method, system=system, p=p, events={**own, **given},
                 stabilization=self.choices.stabilization if stabilized else None,
             )  # fmt: skip
             found = ModeLayout(setup, given, self.setup.p, self.control, rows, s.numbers)

@@ -34,7 +34,6 @@ from dalembert.simulation.status import Ended, Status
 SLACK = 1e-9  # of a length: by how much a contact that touches without bearing may give way before it is hit
 TOGETHER = 30.0  # times the speed at which one contact stops: others that slide as slowly may stop with it
 USED = 1.0 - 1e-9  # of the bound of a joint that sticks: it is at it
-BEGINS = 1e-9  # of the speed of the run: of what begins to slide, a backward speed that is rounding
 
 
 def transition(
@@ -61,7 +60,7 @@ def transition(
         if modes is None or (cause is not None and cause.kind == "slips"):
             modes = _modes(scales, at, held, [n for n in touching if scales.sense(at, n) <= 0], cause, before)
         gained = at.energy - energy
-        if "sticks" in modes.mode.touched.values():
+        if "sticks" in modes.mode.touched.values() or modes.new:
             at = _stuck(problem, at, modes)
     except Ended as ended:
         ended.changes = tuple(changes)
@@ -166,15 +165,19 @@ def _modes(
 ) -> ContactModes:  # fmt: skip
     """Contact modes by forces. before: the state from whose mode something breaks away, if that is the cause."""
     slips, sliding = [k for n in touching for k in at.slip_rows(n)], dict[str, np.ndarray]()
-    slow = 4.0 * BEGINS * scales.speed(at, slips[0]) if slips else 0.0
+    slow = 4.0 * scales.begins * scales.speed(at, slips[0]) if slips else 0.0
     if cause is not None and cause.kind == "stops" and cause.of in touching:
         slip = float(np.linalg.norm(at.speeds[at.slip_rows(cause.of)]))
         slow *= TOGETHER if slip <= slow else 1.0
 
-    def solved() -> ContactModes | None:
-        return contact_modes(at, held, touching, partial(scales.still, at), slow, sliding, cause)
+    def solved(lowered: str = "") -> ContactModes | None:
+        return contact_modes(at, held, touching, partial(scales.still, at), slow, sliding, cause, lowered)
 
     if before is not None and cause is not None and cause.kind == "slips":
+        if cause.of in touching:
+            found = solved(cause.of)
+            if found is not None and found.mode.touched.get(cause.of) != "sticks":
+                return found
         found = solved() if before.mode.given or touching else None  # others may hold what this one cannot
         if found is not None and cause.of in found.mode.sticking:
             alone = cause.of in at.changeable.held_joints(found.mode)
@@ -216,11 +219,12 @@ def _breakaway(at: Instant, before: HybridState, name: str) -> np.ndarray:
 
 
 def _stuck(problem: Problem, at: Instant, modes: ContactModes) -> Instant:
-    """The instant with the last of their slips taken from contacts that stick from now on."""
-    slips = [k for n, how in modes.mode.touching if how == "sticks" for k in at.slip_rows(n)]
+    """The instant with the last of their slips taken from contacts that stick from now on, or only begin to slide."""
+    begins = [k for n, how in modes.mode.touching if how == "slides" and n in modes.new for k in at.slip_rows(n)]
+    slips = [k for n, how in modes.mode.touching if how == "sticks" for k in at.slip_rows(n)] + begins
     if not np.abs(at.speeds[slips]).max(initial=0.0) > 0.0:
         return at
-    rows = at.rows_of(modes.mode)
+    rows = at.rows_of(modes.mode) + begins
     step, _ = FactoredRows.of(at, rows).step(at.nu, -at.b[rows])
     return problem.moved(at, at.velocities(at.nu + step))
 
@@ -232,7 +236,7 @@ def _numbers(scales: Scales, at: Instant, modes: ContactModes, touching: Sequenc
         out["force", name] = x
     for name, d in modes.directions.items():
         joint = name in at.changeable.frictions
-        begins = BEGINS * scales.speed(at, at.friction_row(name) if joint else at.slip_rows(name)[0])
+        begins = scales.begins * scales.speed(at, at.friction_row(name) if joint else at.slip_rows(name)[0])
         if joint:
             out["sign", name] = d
         else:
@@ -245,7 +249,7 @@ def _numbers(scales: Scales, at: Instant, modes: ContactModes, touching: Sequenc
                 slow = np.linalg.norm(at.speeds[at.slip_rows(name)]) < 10.0 * begins
                 out["begins", name] = float(slow)
                 out["offset", name] = 100.0 * begins if slow else -begins
-                out["start", name] = 1e-5 * begins
+                out["start", name] = (1.0 if slow else 1e-5) * begins
                 continue
         out["offset", name] = begins if name in modes.new else 0.0
     for name in modes.mode.open(at.changeable):
