@@ -187,7 +187,9 @@ def _next(run: HybridRun) -> Segment:
     problem, span, s = run.problem, run.span, run.state
     arrival = None if s.branch is None else problem.arrival(s)
     rest = None if arrival is None else problem.rest(s, arrival)
-    if rest is not None:
+    if s.locked:
+        rest = problem.locked(s)
+    elif rest is not None:
         s = run.state = replace(s, x=rest.instant.state)
     times = [t for switch in problem.switches.values() if switch.at is not None for t in switch.at]
     end = min((t for t in times if s.x.t < t <= span.end), default=span.end)

@@ -14,6 +14,7 @@ from dalembert.lazy import cached_property
 from dalembert.rank import reach
 from dalembert.simulation.callbacks import Callback
 from dalembert.simulation.events import Event
+from dalembert.simulation.hybrid.factored_rows import FactoredRows
 from dalembert.simulation.hybrid.instantaneous import Instant
 from dalembert.simulation.hybrid.mode import Changeable
 from dalembert.simulation.hybrid.mode_layout import ModeLayout
@@ -118,6 +119,12 @@ class Problem:
         x = s.x.replace(v=np.zeros(len(s.x.v)))
         instant = Instant(self.changeable, x, s.u, self.setup.p, None, arrival)
         return Rest.of(instant, s.mode, system_in(self.changeable, s.mode).watched, s.numbers)
+
+    def locked(self, s: HybridState) -> Rest:
+        """A mechanism that stands in a position from which no motion leads away."""
+        at = self.instant(s)
+        watched = system_in(self.changeable, s.mode).watched
+        return Rest(at, [], np.zeros(len(s.x.v)), FactoredRows.of(at, []), watched, True)
 
     def tell_controller(self, t: float, held: Collection[str]) -> None:
         """Tell the controller which constraints hold from now on, if it wants to know."""

@@ -23,6 +23,8 @@ from dalembert.simulation.hybrid.contact_modes import ContactModes, contact_mode
 from dalembert.simulation.hybrid.factored_rows import FactoredRows
 from dalembert.simulation.hybrid.impact import Impact, collide
 from dalembert.simulation.hybrid.instantaneous import Instant
+from dalembert.simulation.hybrid.locking import locked_by
+from dalembert.simulation.hybrid.mode import Mode
 from dalembert.simulation.hybrid.problem import Problem
 from dalembert.simulation.hybrid.scales import CLOSED, Scales
 from dalembert.simulation.hybrid.state import HybridState, Numbers, Transition
@@ -56,8 +58,13 @@ def transition(
             changes += closed(changeable, x, switched, impact, note)
         if impact is not None:
             at = problem.moved(at, impact.v)  # v⁺
-        at, rested, modes = _settled(problem, scales, at, held, touching, cause)
-        if modes is None or (cause is not None and cause.kind == "slips"):
+        locked, rested, modes = _locked(scales, at, held, touching), list[str](), None
+        if locked:
+            at = problem.moved(at, np.zeros(len(at.state.v)))
+            modes = _at_rest(at, held, locked)
+        else:
+            at, rested, modes = _settled(problem, scales, at, held, touching, cause)
+        if modes is None or (not locked and cause is not None and cause.kind == "slips"):
             modes = _modes(scales, at, held, [n for n in touching if scales.sense(at, n) <= 0], cause, before)
         gained = at.energy - energy
         if "sticks" in modes.mode.touched.values() or modes.new:
@@ -67,7 +74,7 @@ def transition(
         raise
     after = replace(
         before, x=at.state, u=at.u, mode=modes.mode, numbers=_numbers(scales, at, modes, touching),
-        step=_first_step(problem, scales, at, modes, touching, before.usual_step),
+        step=_first_step(problem, scales, at, modes, touching, before.usual_step), locked=bool(locked),
     )  # fmt: skip
     known = () if before.followed is None else before.followed.touched
     for name in (n for n in rested if n in modes.mode.touched and n not in known):
@@ -78,6 +85,9 @@ def transition(
         "(Painlevé); it lifted off"
         for name in modes.open
     )
+    if locked and not before.locked:
+        what = f"{', '.join(locked)} lock the position to second order: nothing moves, and their forces have no finite"
+        remarks = (*remarks, f"at t = {at.state.t:.6g} s {what} value")
     return Transition(after, tuple(changes), expected, gained, remarks)
 
 
@@ -116,6 +126,21 @@ def _impact(
             at.changeable, at.state, "hit", name, [name], impact if first else None, note if first else ""
         )
     return impact
+
+
+def _locked(scales: Scales, at: Instant, held: Sequence[str], touching: list[str]) -> list[str]:
+    """Contacts by which no motion leads away from here."""
+    if len(touching) < 2 or any(scales.sense(at, n) != 0 for n in touching):
+        return []
+    return locked_by(at, held, touching)
+
+
+def _at_rest(at: Instant, held: Sequence[str], locked: Sequence[str]) -> ContactModes:
+    """The mode of a position that is locked: these contacts bear, joints with dry friction stick."""
+    c = at.changeable
+    how = tuple((n, "sticks" if contact.static > 0.0 else "smooth") for n, contact in c.contacts.items() if n in locked)
+    mode = Mode(tuple(held), how, tuple(c.frictions))
+    return ContactModes(mode, {}, frozenset(), dict.fromkeys(c.contacts, 0.0), (), {}, {})
 
 
 def _settled(
