@@ -20,7 +20,7 @@ def machine():
 def main(copies=8):
     system = machine().compile()
     worlds = da.environments(
-        system, {"A": 0.0, "cart pole": uniform(-0.05, 0.1)}, copies, dt=0.02, duration=1.0,
+        system, {"A": 0.0, "cart pole": uniform(-0.05, 0.1)}, copies, period=0.02, duration=1.0,
         actions={"motor": (-2.0, 2.0)}, observe=lambda t, s: [s["A"], s.rate("A"), s["cart pole"]],
         reward=lambda t, s, u: 1 - 0.01 * u["motor"] ** 2,
         ends=lambda t, s: ca.fabs(s["cart pole"]) > 0.5)  # fmt: skip

@@ -5,9 +5,9 @@ import dalembert as da
 
 def machine():
     m = da.Mechanism("excavator", gravity=(0, 0, -9.81))
-    boom = m.add_body("boom", mass=800.0, com=(2.0, 0, 0.3), inertia=da.rod(800.0, 4.5))
-    stick = m.add_body("stick", mass=350.0, com=(1.0, 0, 0), inertia=da.rod(350.0, 2.4))
-    bucket = m.add_body("bucket", mass=250.0, com=(0.4, 0, -0.3), inertia=da.rod(250.0, 1.0))
+    boom = m.add_body("boom", mass=800.0, com=(2.0, 0, 0.3), inertia=da.rod_inertia(800.0, 4.5))
+    stick = m.add_body("stick", mass=350.0, com=(1.0, 0, 0), inertia=da.rod_inertia(350.0, 2.4))
+    bucket = m.add_body("bucket", mass=250.0, com=(0.4, 0, -0.3), inertia=da.rod_inertia(250.0, 1.0))
     m.add_joint("boom", da.Revolute("y"), m.ground.at(0, 0, 1.2), boom, limits=(-1.1, 0.6), stops="rigid")
     m.add_joint("stick", da.Revolute("y"), boom.at(4.4, 0, 0.2), stick, limits=(0.4, 2.4), stops="rigid")
     m.add_joint("bucket", da.Revolute("y"), stick.at(2.4), bucket)

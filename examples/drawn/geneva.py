@@ -11,7 +11,7 @@ PIN = np.sqrt(0.5)  # of the distance of the axes
 def machine():
     m = da.Mechanism("Geneva", gravity=(0, 0, 0))
     for name, x in (("drive", 0.0), ("wheel", 1.0)):
-        body = m.add_body(name, mass=1.0, inertia=da.planar(0.1), at=(x, 0))
+        body = m.add_body(name, mass=1.0, inertia=da.planar_inertia(0.1), at=(x, 0))
         m.add_joint(name, "revolute", m.ground, body, at=(x, 0), axis="z")
     pin = m.add_frame("pin", m.bodies["drive"].at(PIN, 0))
     m.add_constraint("slot", holonomic=lambda s: _beside_a_slot(s.position(pin), s["wheel"]))

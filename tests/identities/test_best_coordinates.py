@@ -109,7 +109,7 @@ def test_equal_cranks_do_not_leave_the_choice_to_rounding():
 def test_parameters_count():
     m = da.Mechanism("two")
     weight = m.add_parameter("weight", 1.0)
-    a = m.add_body("a", mass=1.0, com=(0.5, 0, 0), inertia=da.rod(1.0, 1.0))
+    a = m.add_body("a", mass=1.0, com=(0.5, 0, 0), inertia=da.rod_inertia(1.0, 1.0))
     b = m.add_body("b", mass=weight, com=(0.5, 0, 0), inertia=(0.01, 0.01, 0.01))
     m.add_joint("A", da.Revolute("z"), m.ground, a)
     m.add_joint("B", da.Revolute("z"), m.ground.at(1, 0, 0), b)

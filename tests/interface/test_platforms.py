@@ -22,7 +22,7 @@ system = zoo.five_bar().compile()
 start = system.state(*zoo.five_bar_start(0.5))
 run = da.simulate(system, start, 0.5, record="run.arrow")
 assert run.success, run.message
-assert da.load("run.arrow", system).t[-1] == 0.5
+assert da.read_run("run.arrow", system).t[-1] == 0.5
 assert da.linearize(system, start).A.size
 many = da.ensemble(system, start, 0.1, n=6, store="store")
 assert many.success.all() and len(many.success) == 6

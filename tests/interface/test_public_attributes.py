@@ -16,7 +16,7 @@ LIST = Path(__file__).with_name("public_attributes.txt")
 def objects():
     """A system, a state, and a run of each kind, by the names of their classes."""
     swing = da.Mechanism("swing", gravity=(0, -9.81, 0))
-    bar = swing.add_body("bar", mass=1.0, com=(0.5, 0, 0), inertia=da.rod(1.0, 1.0))
+    bar = swing.add_body("bar", mass=1.0, com=(0.5, 0, 0), inertia=da.rod_inertia(1.0, 1.0))
     swing.add_joint("A", da.Revolute("z"), swing.ground, bar, friction=0.1)
     system = zoo.four_bar().compile()
     state = system.state(*zoo.four_bar_start(0.6))

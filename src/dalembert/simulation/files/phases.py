@@ -268,7 +268,7 @@ def recorded(run: HybridRun, path: Any, resume: bool) -> PhasedRun:
     return joined(run, status, message)
 
 
-NUMBERS = ("held_until", "crowd", "crowded_from", "usual_step", "step")
+NUMBERS = ("held_until", "crowd", "crowded_from", "usual_step", "step", "locked", "stiff")
 
 
 def _position(run: HybridRun) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from dalembert.simulation.hybrid.mode import HybridMode
 from dalembert.simulation.run.segment import Cause
 
 LIGHT = 1e-11  # of the largest force, or of that which applied forces could cause: with less a contact does not bear
+LOWERED = 1.0 - 1e-6  # of the friction of what comes to its bound: far above what events and forces are known by
 AT_REST = 1e-9  # of its terms: a speed that is none
 
 
@@ -43,13 +44,15 @@ def contact_modes(
     slow: float,
     sliding: Mapping[str, np.ndarray],
     cause: Cause | None = None,
+    lowered: str = "",
 ) -> ContactModes | None:
     """Find the forces; None where none balance.
 
     held: constraints that hold. touching: contacts whose gap is closed and stays so for now. still: the speed of rows
     below which nothing slides; slow: what is added to that of contacts that can slide in a plane, whose slip turns as
     it vanishes. sliding: what slides whatever its speed, with its direction. cause: what made the segment before end; a
-    contact that was unloaded or loaded there is as it says, whatever the rounding of its force.
+    contact that was unloaded or loaded there is as it says, whatever the rounding of its force. lowered: a contact at
+    its bound, which is lowered so that it cannot stick by rounding alone.
     """
     changeable = instant.changeable
     rows, free, directions = instant.of(*held), instant.free.copy(), dict[str, np.ndarray]()
@@ -60,6 +63,7 @@ def contact_modes(
     alpha = free + factor.step(free, -instant.gamma[rows])[0]
     for side in sides:
         _without_forces(side, instant, factor, alpha)
+        side.mu *= LOWERED if side.name == lowered else 1.0
     found = contact_forces(sides, len(alpha))
     if found is None:
         return None

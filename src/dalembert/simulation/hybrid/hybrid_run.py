@@ -26,6 +26,7 @@ from dalembert.simulation.hybrid.problem import RECORDS, HybridProblem
 from dalembert.simulation.hybrid.rest import stay
 from dalembert.simulation.hybrid.scales import CLOSED, HybridScales
 from dalembert.simulation.hybrid.state import HybridState, directions
+from dalembert.simulation.hybrid.stiffness import is_stiff
 from dalembert.simulation.hybrid.switch import Switch, Switched
 from dalembert.simulation.hybrid.switching import Switching, due_now, switching
 from dalembert.simulation.hybrid.transition import transition
@@ -42,6 +43,7 @@ from dalembert.system.state import State
 
 CROWD = 60  # changes at one time, or in one singular position: more lead nowhere
 LOST = (Status.BLOCKED, Status.NOT_FINITE, Status.STEP_TOO_SMALL)  # where accelerations may have no bounds
+IMPLICIT_FAILS = (Status.STEP_TOO_SMALL, Status.STEP_UNSOLVED)  # of steps of a stiff segment, whose equations bend
 CREEP = 1e-6  # over the rate of the motion: changes within this time are at one time; the shortest bounces are longer
 
 
@@ -162,9 +164,12 @@ def _segment(run: HybridRun) -> tuple[Status, Cause | None]:
         run.expected = ()
         _give_back(ctx)
         return Status.EVENT, at_once
+    was_stiff, t = run.state.stiff, run.t
     end = _ended(ctx, integrate(ctx) if segment.rest is None else stay(ctx))
     _give_back(ctx)
     _add(run, end)
+    if was_stiff and end.status in IMPLICIT_FAILS and end.state.t > t:
+        return Status.EVENT, None  # explicit steps again
     most = run.problem.choices.max_steps
     if run.steps >= most and end.status in (Status.EVENT, Status.DONE) and end.state.t < run.span.end:
         return Status.STEPS, end.cause
@@ -182,7 +187,9 @@ def _next(run: HybridRun) -> Segment:
     problem, span, s = run.problem, run.span, run.state
     arrival = None if s.branch is None else problem.arrival(s)
     rest = None if arrival is None else problem.rest(s, arrival)
-    if rest is not None:
+    if s.locked:
+        rest = problem.locked(s)
+    elif rest is not None:
         s = run.state = replace(s, x=rest.instant.state)
     times = [t for switch in problem.switches.values() if switch.at is not None for t in switch.at]
     end = min((t for t in times if s.x.t < t <= span.end), default=span.end)
@@ -191,9 +198,12 @@ def _next(run: HybridRun) -> Segment:
         samples = samples[(samples >= s.x.t) & (samples <= end)]
     sampling = (span.start.t, s.held_until) if problem.setup.period > 0.0 else None
     layout = problem.layout(s, run.layouts)
-    if run.record is None:
+    if run.record is None and not s.stiff:
         run.record = problem.record(layout)
-    return Segment(layout, Span(s.x, end, samples, s.u), not run.phases, arrival, s.step, sampling, rest, run.record)
+    record = None if s.stiff else run.record
+    slides = record is not None and problem.choices.method.explicit and not problem.choices.method.fixed
+    stiff = is_stiff if slides and any(how == "slides" for _, how in s.mode.touching) else None
+    return Segment(layout, Span(s.x, end, samples, s.u), not run.phases, arrival, s.step, sampling, rest, record, stiff)
 
 
 def _pass_over(ctx: Context, run: HybridRun) -> None:
@@ -225,6 +235,7 @@ def _ended(ctx: Context, status: Status) -> SegmentEnd:
         held_until=record.clock.sampled_until,
         step=record.step.usual_h,
         was_singular=ctx.was_singular,
+        stiff=ctx.stiff,
         records=result(ctx, status),
     )
 
@@ -242,7 +253,7 @@ def _add(run: HybridRun, end: SegmentEnd) -> None:
     run.remarks, run.expected, run.gained, run.steps = (), (), 0.0, run.steps + phase.steps
     run.state = replace(
         s, x=end.state, u=end.u, followed=s.mode, directions=directions(s.numbers), held_until=end.held_until,
-        usual_step=end.step, was_singular=end.was_singular,
+        usual_step=end.step, was_singular=end.was_singular, stiff=end.stiff,
         branch=s.branch if end.branch is None else (end.state.q, end.branch),
     )  # fmt: skip
 

@@ -14,6 +14,7 @@ from dalembert.lazy import cached_property
 from dalembert.rank import reach
 from dalembert.simulation.callbacks import Callback
 from dalembert.simulation.events import Event
+from dalembert.simulation.hybrid.factored_rows import FactoredRows
 from dalembert.simulation.hybrid.instantaneous import Instant
 from dalembert.simulation.hybrid.mode import Changeable
 from dalembert.simulation.hybrid.mode_layout import ModeLayout
@@ -28,6 +29,7 @@ from dalembert.system.system import System
 
 LAYOUTS = 64  # kept of a problem
 RECORDS = 4  # kept of a problem
+IMPLICIT = "sdirk4"  # the method of stiff segments
 HERE = 1e-5  # rad, or of a length: a position that has not been left
 
 
@@ -118,6 +120,12 @@ class HybridProblem:
         instant = Instant(self.changeable, x, s.u, self.setup.p, None, arrival)
         return Rest.of(instant, s.mode, system_in(self.changeable, s.mode).watched, s.numbers)
 
+    def locked(self, s: HybridState) -> Rest:
+        """A mechanism that stands in a position from which no motion leads away."""
+        at = self.instant(s)
+        watched = system_in(self.changeable, s.mode).watched
+        return Rest(at, [], np.zeros(len(s.x.v)), FactoredRows.of(at, []), watched, True)
+
     def tell_controller(self, t: float, held: Collection[str]) -> None:
         """Tell the controller which constraints hold from now on, if it wants to know."""
         if hasattr(self.setup.controller, "changed"):
@@ -140,7 +148,7 @@ class HybridProblem:
         run does not depend on others.
         """
         numbers = tuple((k, tuple(np.atleast_1d(x).tolist())) for k, x in s.numbers.items())
-        key: Any = s.mode, s.done, numbers
+        key: Any = s.mode, s.done, numbers, s.stiff
         found = mine.get(key)
         if found is not None:
             return found
@@ -153,8 +161,9 @@ class HybridProblem:
             own = dict.fromkeys([f"{kind} {name}" for kind, name in system.watched], GUARD)
             given = self.events(s)
             stabilized = system.rows.of or self.choices.baumgarte is None
+            method = IMPLICIT if s.stiff else self.setup.method_name
             setup = replace(
-                self.setup, system=system, p=p, events={**own, **given},
+                self.setup, method_name=method, system=system, p=p, events={**own, **given},
                 stabilization=self.choices.stabilization if stabilized else None,
             )  # fmt: skip
             found = ModeLayout(setup, given, self.setup.p, self.control, rows, s.numbers)

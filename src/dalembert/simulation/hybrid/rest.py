@@ -34,6 +34,7 @@ class Rest:
     drag: np.ndarray  # (nv,) L⁻¹ times the forces of joints that would slide, did not others stick
     factor: FactoredRows
     guards: Sequence[Cause]
+    locked: bool = False  # whatever the load
 
     @staticmethod
     def of(instant: Instant, mode: HybridMode, guards: Sequence[Cause], numbers: Numbers) -> Rest | None:
@@ -61,6 +62,8 @@ class Rest:
     def values(self, t: float, u: np.ndarray) -> np.ndarray:
         """Of each guard that forces decide, how far they are from their bounds at a time; of others, 1."""
         at = self.instant
+        if self.locked:
+            return np.ones(len(self.guards))
         now = Instant(at.changeable, at.state.replace(t=t), u, at.p, at)
         force = dict(zip(self.rows, self.factor.step(now.free - self.drag, -now.gamma[self.rows])[1].tolist()))
         out = np.ones(len(self.guards))

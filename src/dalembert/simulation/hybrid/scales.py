@@ -14,6 +14,7 @@ from dalembert.simulation.setup import Choices
 CLOSED = 1e-8  # of the length of contacts: a gap that is none
 RESOLVED = 1e-12  # of the unit of a row times the rate of the motion: speeds that events leave, whatever the size
 ROUNDING = 2.0**-50  # of the time: how exactly an event is located
+BEGINS = 1e-9, 1e-5  # of the speed of the motion: least and largest slip that is none, beside the tolerance of steps
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,6 +25,7 @@ class HybridScales:
     least_bounce: float  # of the length: a bounce that is not told from rest
     length: float  # m, by which gaps are measured
     rate: float  # 1/s, of the motion at the start
+    begins: float  # of the speed of the motion: a slip in a plane that errors of steps keep from vanishing
 
     @staticmethod
     def of(instant: Instant, choices: Choices) -> HybridScales:
@@ -31,7 +33,8 @@ class HybridScales:
         changeable = instant.changeable
         gaps = [abs(float(instant.phi[instant.gap_row[n]])) for n, c in changeable.contacts.items() if not c.angular]
         length = max([*changeable.lengths, *gaps], default=0.0) or changeable.base.layout.length
-        return HybridScales(changeable, max(choices.atol, 0.1 * choices.rtol, 1e-12), length, instant.rate)
+        begins = min(max(BEGINS[0], 30.0 * max(choices.rtol, choices.atol)), BEGINS[1])
+        return HybridScales(changeable, max(choices.atol, 0.1 * choices.rtol, 1e-12), length, instant.rate, begins)
 
     def unit(self, contact: str) -> float:
         """1 rad, or the length: of a contact's gap."""

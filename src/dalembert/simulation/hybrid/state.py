@@ -33,6 +33,8 @@ class HybridState:
     usual_step: float = 0.0  # s, of the last segment
     crowded_from: float = -1e300  # s: a transition
     crowd: int = 0  # transitions right after it, or in one singular position
+    locked: bool = False  # whether no motion leads away from here; see `locking`
+    stiff: bool = False  # whether the next segment goes in implicit steps
 
 
 @dataclass(frozen=True, eq=False)

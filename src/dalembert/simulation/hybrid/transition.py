@@ -23,6 +23,8 @@ from dalembert.simulation.hybrid.contact_modes import ContactModes, contact_mode
 from dalembert.simulation.hybrid.factored_rows import FactoredRows
 from dalembert.simulation.hybrid.impact import Impact, collide
 from dalembert.simulation.hybrid.instantaneous import Instant
+from dalembert.simulation.hybrid.locking import locked_by
+from dalembert.simulation.hybrid.mode import HybridMode
 from dalembert.simulation.hybrid.problem import HybridProblem
 from dalembert.simulation.hybrid.scales import CLOSED, HybridScales
 from dalembert.simulation.hybrid.state import HybridState, Numbers, Transition
@@ -34,7 +36,6 @@ from dalembert.simulation.status import Ended, Status
 SLACK = 1e-9  # of a length: by how much a contact that touches without bearing may give way before it is hit
 TOGETHER = 30.0  # times the speed at which one contact stops: others that slide as slowly may stop with it
 USED = 1.0 - 1e-9  # of the bound of a joint that sticks: it is at it
-BEGINS = 1e-9  # of the speed of the run: of what begins to slide, a backward speed that is rounding
 
 
 def transition(
@@ -57,18 +58,23 @@ def transition(
             changes += closed(changeable, x, switched, impact, note)
         if impact is not None:
             at = problem.moved(at, impact.v)  # v⁺
-        at, rested, modes = _settled(problem, scales, at, held, touching, cause)
-        if modes is None or (cause is not None and cause.kind == "slips"):
+        locked, rested, modes = _locked(scales, at, held, touching), list[str](), None
+        if locked:
+            at = problem.moved(at, np.zeros(len(at.state.v)))
+            modes = _at_rest(at, held, locked)
+        else:
+            at, rested, modes = _settled(problem, scales, at, held, touching, cause)
+        if modes is None or (not locked and cause is not None and cause.kind == "slips"):
             modes = _modes(scales, at, held, [n for n in touching if scales.sense(at, n) <= 0], cause, before)
         gained = at.energy - energy
-        if "sticks" in modes.mode.touched.values():
+        if "sticks" in modes.mode.touched.values() or modes.new:
             at = _stuck(problem, at, modes)
     except Ended as ended:
         ended.changes = tuple(changes)
         raise
     after = replace(
         before, x=at.state, u=at.u, mode=modes.mode, numbers=_numbers(scales, at, modes, touching),
-        step=_first_step(problem, scales, at, modes, touching, before.usual_step),
+        step=_first_step(problem, scales, at, modes, touching, before.usual_step), locked=bool(locked),
     )  # fmt: skip
     known = () if before.followed is None else before.followed.touched
     for name in (n for n in rested if n in modes.mode.touched and n not in known):
@@ -79,6 +85,9 @@ def transition(
         "(Painlevé); it lifted off"
         for name in modes.open
     )
+    if locked and not before.locked:
+        what = f"{', '.join(locked)} lock the position to second order: nothing moves, and their forces have no finite"
+        remarks = (*remarks, f"at t = {at.state.t:.6g} s {what} value")
     return Transition(after, tuple(changes), expected, gained, remarks)
 
 
@@ -117,6 +126,21 @@ def _impact(
             at.changeable, at.state, "hit", name, [name], impact if first else None, note if first else ""
         )
     return impact
+
+
+def _locked(scales: HybridScales, at: Instant, held: Sequence[str], touching: list[str]) -> list[str]:
+    """Contacts by which no motion leads away from here."""
+    if len(touching) < 2 or any(scales.sense(at, n) != 0 for n in touching):
+        return []
+    return locked_by(at, held, touching)
+
+
+def _at_rest(at: Instant, held: Sequence[str], locked: Sequence[str]) -> ContactModes:
+    """The mode of a position that is locked: these contacts bear, joints with dry friction stick."""
+    c = at.changeable
+    how = tuple((n, "sticks" if contact.static > 0.0 else "smooth") for n, contact in c.contacts.items() if n in locked)
+    mode = HybridMode(tuple(held), how, tuple(c.frictions))
+    return ContactModes(mode, {}, frozenset(), dict.fromkeys(c.contacts, 0.0), (), {}, {})
 
 
 def _settled(
@@ -173,15 +197,19 @@ def _modes(
 ) -> ContactModes:  # fmt: skip
     """Contact modes by forces. before: the state from whose mode something breaks away, if that is the cause."""
     slips, sliding = [k for n in touching for k in at.slip_rows(n)], dict[str, np.ndarray]()
-    slow = 4.0 * BEGINS * scales.speed(at, slips[0]) if slips else 0.0
+    slow = 4.0 * scales.begins * scales.speed(at, slips[0]) if slips else 0.0
     if cause is not None and cause.kind == "stops" and cause.of in touching:
         slip = float(np.linalg.norm(at.speeds[at.slip_rows(cause.of)]))
         slow *= TOGETHER if slip <= slow else 1.0
 
-    def solved() -> ContactModes | None:
-        return contact_modes(at, held, touching, partial(scales.still, at), slow, sliding, cause)
+    def solved(lowered: str = "") -> ContactModes | None:
+        return contact_modes(at, held, touching, partial(scales.still, at), slow, sliding, cause, lowered)
 
     if before is not None and cause is not None and cause.kind == "slips":
+        if cause.of in touching:
+            found = solved(cause.of)
+            if found is not None and found.mode.touched.get(cause.of) != "sticks":
+                return found
         found = solved() if before.mode.given or touching else None  # others may hold what this one cannot
         if found is not None and cause.of in found.mode.sticking:
             alone = cause.of in at.changeable.held_joints(found.mode)
@@ -223,11 +251,12 @@ def _breakaway(at: Instant, before: HybridState, name: str) -> np.ndarray:
 
 
 def _stuck(problem: HybridProblem, at: Instant, modes: ContactModes) -> Instant:
-    """The instant with the last of their slips taken from contacts that stick from now on."""
-    slips = [k for n, how in modes.mode.touching if how == "sticks" for k in at.slip_rows(n)]
+    """The instant with the last of their slips taken from contacts that stick from now on, or only begin to slide."""
+    begins = [k for n, how in modes.mode.touching if how == "slides" and n in modes.new for k in at.slip_rows(n)]
+    slips = [k for n, how in modes.mode.touching if how == "sticks" for k in at.slip_rows(n)] + begins
     if not np.abs(at.speeds[slips]).max(initial=0.0) > 0.0:
         return at
-    rows = at.rows_of(modes.mode)
+    rows = at.rows_of(modes.mode) + begins
     step, _ = FactoredRows.of(at, rows).step(at.nu, -at.b[rows])
     return problem.moved(at, at.velocities(at.nu + step))
 
@@ -239,7 +268,7 @@ def _numbers(scales: HybridScales, at: Instant, modes: ContactModes, touching: S
         out["force", name] = x
     for name, d in modes.directions.items():
         joint = name in at.changeable.frictions
-        begins = BEGINS * scales.speed(at, at.friction_row(name) if joint else at.slip_rows(name)[0])
+        begins = scales.begins * scales.speed(at, at.friction_row(name) if joint else at.slip_rows(name)[0])
         if joint:
             out["sign", name] = d
         else:
@@ -252,7 +281,7 @@ def _numbers(scales: HybridScales, at: Instant, modes: ContactModes, touching: S
                 slow = np.linalg.norm(at.speeds[at.slip_rows(name)]) < 10.0 * begins
                 out["begins", name] = float(slow)
                 out["offset", name] = 100.0 * begins if slow else -begins
-                out["start", name] = 1e-5 * begins
+                out["start", name] = (1.0 if slow else 1e-5) * begins
                 continue
         out["offset", name] = begins if name in modes.new else 0.0
     for name in modes.mode.open(at.changeable):

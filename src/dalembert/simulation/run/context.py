@@ -48,6 +48,8 @@ class Context:
     was_singular = False  # whether the segment began in a singular position, and not at the start of the run
     refused = -np.inf  # s, when a crossing was refused last
     goal: float | None = None  # s: the end, where the run goes on beyond it
+    stiff = False  # whether the segment ends to go on in implicit steps
+    looked: tuple[int, float] = (0, 0.0)  # the last look at that: steps, and the time
     ended_by = -1  # the number of the event that ended the segment
     why = ""  # no motion leads on
     trouble: Exception | None = None  # that ended the run, besides those of callbacks
@@ -58,6 +60,7 @@ class Context:
         layout, self.span = segment.layout, segment.span
         self.segment, self.layout, self.setup, self.system = segment, layout, layout.setup, layout.system
         self.arrival = segment.arrival  # (nv,) the last velocity beside a singular position that selects a branch
+        self.looked = 0, segment.span.start.t
         self.history = RunHistory(layout, segment.span.samples, recorder)
         self.interrupt = Interrupt(layout.callbacks)
         self.budget = StepBudget()

@@ -6,7 +6,7 @@ A run without contacts, switches and dry friction is one segment. Others are seg
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dalembert.simulation.hybrid.rest import Rest
     from dalembert.simulation.layout import RunLayout
     from dalembert.simulation.results.run import Run
+    from dalembert.simulation.run.context import Context
 
 
 class Segment(NamedTuple):
@@ -33,6 +34,7 @@ class Segment(NamedTuple):
     sampling: tuple[float, float] | None = None  # s: when a controller was sampled first, and until when it is held
     rest: Rest | None = None  # what holds a mechanism that does not move
     record: ModeRecord | None = None  # of native code, which all segments of the run use
+    stiff: Callable[[Context, float], bool] | None = None  # whether steps of a length go better implicitly from here on
 
 
 class Cause(NamedTuple):
@@ -54,4 +56,5 @@ class SegmentEnd(NamedTuple):
     held_until: float  # s: a sampled controller
     step: float  # s, the usual one
     was_singular: bool  # whether it began in a singular position, and not at the start of the run
+    stiff: bool  # whether it goes on in implicit steps
     records: Run

@@ -15,6 +15,7 @@ from dalembert.simulation.run.outcomes import end_inside, respond
 from dalembert.simulation.status import Status
 
 LOOK = 0.1  # s between looks at the keyboard and the clock
+STEPS = 500  # between looks whether they are stiff: a number, so that runs are the same whatever the clock says
 
 
 def begin(ctx: Context) -> None:
@@ -62,6 +63,8 @@ def _advance(ctx: Context) -> Status:
     run, most, interrupt = ctx.record, ctx.setup.max_steps, ctx.interrupt
     clock, counts = run.clock, run.counts
     run.room = min(len(run.times), most - counts.steps + counts.records)
+    if ctx.segment.stiff is not None:
+        run.room = min(run.room, ctx.looked[0] + STEPS - counts.steps + counts.records)
     if ctx.goal is not None:
         run.step.budget = 1  # beyond the end, to the first record
     began = time.perf_counter()
@@ -88,6 +91,11 @@ def _advance(ctx: Context) -> Status:
         if status == Status.DONE and ctx.budget.is_hopeless(run, most):
             ctx.why = ctx.budget.why
             return Status.TOO_MANY_STEPS
+        if status == Status.DONE and ctx.segment.stiff is not None and counts.steps >= ctx.looked[0] + STEPS:
+            h, ctx.looked = (clock.t - ctx.looked[1]) / STEPS, (counts.steps, clock.t)
+            if not run.regime.careful and ctx.segment.stiff(ctx, h):
+                ctx.stiff = True
+                return Status.EVENT
     return status
 
 
