@@ -9,6 +9,7 @@ A reader who follows a call in the source opens these files. Machine code is not
 import argparse
 import sys
 from collections import defaultdict
+from itertools import pairwise
 from pathlib import Path
 
 import dalembert as da
@@ -61,7 +62,7 @@ def main():
     for what, call in calls().items():
         call()
         entered = walk(call)
-        changes = sum(a[0] != b[0] for a, b in zip(entered, entered[1:]))
+        changes = sum(a[0] != b[0] for a, b in pairwise(entered))
         print(f"{what:20}{len(set(entered)):10}{len({f for f, _ in entered}):8}{changes:18}{len(entered):8}")
         if asked.files:
             of = defaultdict(dict)
