@@ -1,8 +1,8 @@
 """The ruler: the distances, margins and fractions at which the native loop decides about passages, charts, projection.
 
 One object, made from the tolerances of a run and the `RankPolicy` of its mechanism, and copied into the record of the
-native loop (`integrators.run_record`), where it has the same names. What decides about a crossing once the loop has
-ended beside a singular configuration is at the heads of the modules of `simulation.singular`.
+native loop (`integrators.run_record`), where it has the same names. `simulation.singular` reads the same object where
+the loop has ended beside a singular configuration.
 
 σ is the least singular value of the whitened constraint rows (`rank`): about 1 far from singular configurations. A
 margin is the least squared sine between a row and those before it, or the squared length of a row over its usual one:
@@ -56,7 +56,8 @@ class Ruler:
     apart: float = 1e-2  # of a step: between two values of σ² whose difference tells whether it falls. plateau
     fine: float = 1e-4  # of a step: the same where σ is large enough for rounding. plateau
     rough: float = 1e-7  # of σ: how well it is known where it is compared. plateau
-    exact: float = 1e-12  # of σ: how well where it is least: rounding of σ² / σ
+    exact: float = 1e-12  # of σ: how well where it is least: rounding of σ² / σ. So of velocities, lengths and steps
+    given: float = 0.5  # of σ: what it may change by in a step of given length that passes on its side. plateau
     sunk: float = 1e-2  # of σ²: what is left of it, at most, one parabola ahead of a configuration that is met. plateau
 
     # --- how steps are shortened
@@ -70,9 +71,31 @@ class Ruler:
     short: float = 0.1  # of the usual step: projection moves a shorter one by rounding, which is no error. plateau
     scaled: float = 1e-3  # of the kinetic energy: what rounding may have changed. plateau
 
+    # --- crossings of configurations that are met
+    across: float = 1e-4  # σ from which they are made in one step: rows are known to ε/σ, and the way is short. plateau
+    far: float = 1e-5  # σ behind one where the motion is taken up again, at least: its rates are known to 1e-6. plateau
+    nearer: float = 0.3  # of σ: where a crossing that is not exact enough is tried again. plateau
+    together: float = 10.0  # times the least singular value: others up to this vanish there too. plateau
+    weak: float = 0.03  # singular values of scaled rows above this, usually 1, are no part of it. plateau
+    passed: float = 1e-2  # of σ before one straight ahead: what is left of it there, at most. plateau
+    turning: float = 0.1  # of a velocity: by how much it may turn on the way, or be off the branch it is on. plateau
+    flat: float = 1e-3  # of the largest: slopes of the tangent cone, eigenvalues of its forms: zero. plateau
+    stay: float = 1e-2  # of a run: a step in one that nothing moves the mechanism out of. Cost, not result
+    coarse: float  # error of a crossing that is better made from nearer: ten times the tolerance
+    settled: float  # change of a velocity after which a crossing is exact: a thousandth of the tolerance, or rounding
+
+    # --- whether the start determines what follows
+    aside: float = 1e-3  # of a velocity: what rounding may have turned it by that tells its branch. plateau
+    known: float  # σ above which it does: lengths are rounded, which turns it by `rounding` / σ²: √(rounding / aside)
+    allowed: float  # rad: what a run may be turned by, for an error of 100 rtol
+    claimed: float  # rad, or of a velocity: the same, and rounding that is estimated from above
+
     # --- rounding
     finest: float = 1e-12  # σ down to which rows in twice the precision, combined in doubles, are known to 1e-4: ε/σ
     necks: float = 10.0  # times the least σ of a configuration that rounded lengths leave regular: nearer, they decide
+    tightest: float = 1e-11  # tolerance of careful steps, at least: rounding of constraint forces, ε/σ at `far`
+    unlanded: float = 1e-8  # rad, or lengths: a last Newton step after which no manifold is near: √ε
+    unseen: float = 1e-9  # of the terms of the cone's equations: rounding, some thousand times. plateau
     rounding: float = 1e-15  # of a time or a coordinate: a few units in the last place
     least_step: float = 1e-14  # of the time, or of what the motion takes: no step that error control may ask for
 
@@ -85,4 +108,24 @@ def make_ruler(rtol: float, policy: RankPolicy, least: float = 0.0) -> Ruler:
         told=3.0 * rtol,
         turned=(1e-15 / rtol) ** 0.5,
         lost=1e-13 / rtol,
+        coarse=10.0 * rtol,
+        settled=max(Ruler.exact, 1e-3 * rtol),
+        known=(Ruler.rounding / Ruler.aside) ** 0.5,
+        allowed=allowed(rtol),
+        claimed=claimed(rtol),
     )
+
+
+def allowed(rtol: float) -> float:
+    """The angle by which a run may be turned, rad."""
+    return 1e2 * rtol
+
+
+def claimed(rtol: float) -> float:
+    """The same, or the error of a velocity, up to which the start determines what follows; estimates are from above."""
+    return max(allowed(rtol), 1e-6)
+
+
+def growth_followed(rtol: float) -> float:
+    """How many times differences may grow at a passage: runs are off by 0.1 rtol before one, and by 300 behind."""
+    return 300.0 * rtol / max(0.1 * rtol, 1e-12)

@@ -121,7 +121,7 @@ def test_columns_and_pairs_of_long_chains_are_the_closed_forms(seed):
 @pytest.mark.parametrize("seed", range(5))
 def test_body_jacobians_differentiate(seed, long, monkeypatch):
     """∂J/∂q, J̇ and J̈ (Spencer 4.4.1) against automatic and finite differences, every joint type."""
-    monkeypatch.setattr("dalembert.system.tree.LONG", long)  # large trees are differentiated along one velocity each
+    monkeypatch.setattr("dalembert.system.frames.LONG", long)  # large trees are differentiated along one velocity each
     system = random_tree(seed, 5, floating=seed % 2 == 0).compile(backend="casadi")
     x, a = random_state(system, seed), np.random.default_rng(seed).normal(size=system.nv)
     by_q, rate, second = system.jacobian_derivatives(x, "probe", a)

@@ -1,11 +1,16 @@
 """Ladders through their flat positions, on bases of every kind, against the same motion by gears."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from geared_ladders import ladder, start
 
 import dalembert as da
-from dalembert.simulation.singular import crossing
+from dalembert.rank import rank_policy
+from dalembert.ruler import make_ruler
+from dalembert.simulation.singular.collocation import Collocation
+from dalembert.simulation.singular.crossing import Crosser
 
 CASES = [
     ("ground", (True,)),
@@ -167,24 +172,21 @@ def test_a_ladder_of_any_size_and_mass_passes_at_the_same_time(scale, mass):
 
 
 @pytest.mark.parametrize("branch", [False, True], ids=["parallel", "crossed"])
-def test_a_crossing_converges_with_order_five(branch, monkeypatch):
+def test_a_crossing_converges_with_order_five(branch):
     """One step across, from three distances: its error against gears falls like their fifth power."""
-    for limit in ("SUNK", "TURNING", "COARSE"):  # from far away, where the error is not rounding
-        monkeypatch.setattr(crossing, limit, 1e12)
     loop, geared = (ladder("ground", (branch,), geared=gears) for gears in (False, True))
 
     def rates(t, numbers):
         x = loop.state(numbers[: loop.nq], numbers[loop.nq : loop.nq + loop.nv], t)
         return np.concatenate([loop.rates(x), loop.acceleration(x).vdot])
 
+    # from far away, where the error is not rounding
+    ruler = replace(make_ruler(1e-12, rank_policy(loop)), passed=1e12, turning=1e12, coarse=1e12)
     errors, sizes = [], np.array([0.08, 0.04, 0.02]) / (4.0 if branch else 1.0)
     for angle in sizes:
         x, same = start(loop, geared, (branch,), angle, -2.0)
-        crosser = crossing.Crosser(
-            loop, loop.arguments.parameter_vector(None), np.zeros(0), rates, lambda s, least: loop.project(s),
-            usual=len(loop.row_names), hit=1e-7, left=10.0, room=10.0, rtol=1e-12, stay=1.0,
-        )  # fmt: skip
-        found = crosser.cross(x)
+        way = Collocation(loop, loop.arguments.parameter_vector(None), rates, lambda s, least: loop.project(s), ruler)
+        found = Crosser(way, np.zeros(0), usual=len(loop.row_names), hit=1e-7, left=10.0, room=10.0, stay=1.0).cross(x)
         assert found.position.t < found.after.t
         truth = da.simulate(geared, same, found.after.t, rtol=1e-12, atol=1e-13).state(-1)
         errors.append(np.abs(found.after.v - truth.v).max())

@@ -119,14 +119,11 @@ def requested(
     start, p = system.arguments.begin({} if guess is None else guess, p)
     values = np.array(system.arguments.parameter_vector(p), dtype=float)[None]
     held, held_v = places(q, system.q_names, system.layout.q_slice), places(v, system.v_names, system.layout.v_slice)
+    moved, wanted = start.q.copy(), np.zeros(0)
     if q or v:
         target = system.state(q or None, v or None)  # checks sizes
-        moved = start.q.copy()
-        moved[held] = target.q[held]
-        start, wanted = start.replace(q=moved), target.v[held_v]
-    else:
-        wanted = np.zeros(0)
-    start = start.replace(t=t)
+        moved[held], wanted = target.q[held], target.v[held_v]
+    start = start.replace(q=moved, t=t)
     rows = BranchRows(system, values, t, on, held, start.q[None, held], frame_goals(system, frames))
     return Request(system, p, rows, start, q, frames, held_v, wanted, tolerance)
 

@@ -61,6 +61,10 @@ class Tangent:
         """The v of least ‖R v‖ that brings A v nearest to c, (nv,) or (nv, …)."""
         return np.linalg.solve(self.R, self.revealed.solve((c.T / self.scale).T))
 
+    def first(self, rank: int, c: np.ndarray) -> np.ndarray:
+        """The shortest v that brings the first `rank` combinations of rows of A v to those of c."""
+        return np.linalg.solve(self.R, self.V[:, :rank] @ ((self.U[:, :rank].T @ (c / self.scale)) / self.sigma[:rank]))
+
     @property
     def admissible(self) -> np.ndarray:
         """(nv, nv − rank) motions the constraints allow, orthonormal in the metric."""

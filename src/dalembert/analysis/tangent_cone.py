@@ -18,13 +18,11 @@ import numpy as np
 from dalembert.analysis.manifold import Tangent, tangent, tangent_of_motion
 from dalembert.protocols import Inputs, Parameters, StateLike, SystemLike
 from dalembert.rank import rank_policy, reach
+from dalembert.ruler import Ruler
 
-SMALL = 1e-3  # of the largest: eigenvalues of a form, and slopes of (1), that count as zero
-ROUNDING = 1e-15  # rad, or of the length of a mechanism: gaps of constraints that are nothing but rounding
 NEAR = 1e-6  # of the reach of a motion: how far a position may be for equations of second order to tell its gap
 APPROACHES = 4  # to such a position
 SAMPLES, ASIDE = 16, 1e-9  # states around it, and how far they are, of which the mean gap is taken
-UNSEEN = 1e-9  # of the terms of (1): what counts as rounding
 SHARP = 1e-12  # reciprocal condition from which equations are solved as they are
 ROUNDS = 100  # of a perceptron
 TRIES = 12  # starts from which other solutions of (1) are looked for
@@ -107,7 +105,7 @@ class TangentCone:
             y, multipliers = y + shorten * step[:n], multipliers + shorten * step[n:]
             if longest <= 1e-13 * max(length, 1e-300):
                 break
-        return y if np.abs(self(y)).max(initial=0.0) <= 1e-9 * size else None
+        return y if np.abs(self(y)).max(initial=0.0) <= Ruler.unseen * size else None
 
     def nearest_as_long(self, y0: np.ndarray) -> np.ndarray | None:
         """The y of `nearest`, made as long as y0 on the cone, where there is one: a motion that keeps its energy."""
@@ -120,7 +118,7 @@ class TangentCone:
             values = np.append(self(y), 0.5 * (y @ y - length**2))
             y = y - np.linalg.lstsq(np.vstack([self.slope(y), y]), values, rcond=1e-10)[0]
         kept = abs(float(np.linalg.norm(y)) - length) <= 1e-9 * length
-        return y if kept and np.abs(self(y)).max(initial=0.0) <= 1e-9 * size else first
+        return y if kept and np.abs(self(y)).max(initial=0.0) <= Ruler.unseen * size else first
 
     def others(self, y0: np.ndarray) -> list[np.ndarray]:
         """Solutions of (1) nearest to y0 and to seeded directions of the same length, without repetitions."""
@@ -148,7 +146,7 @@ class TangentCone:
             return "isolated" if self._definite() else "several"
         values = np.linalg.eigvalsh(self.forms_with_time[0])
         size = np.abs(values).max(initial=0.0)
-        up, down = int((values > SMALL * size).sum()), int((values < -SMALL * size).sum())
+        up, down = int((values > Ruler.flat * size).sum()), int((values < -Ruler.flat * size).sum())
         if min(up, down) == 0:
             return "isolated" if max(up, down) == len(values) else "touch"
         return "crossing" if up == down == 1 else "cone"
@@ -162,7 +160,7 @@ class TangentCone:
         for _ in range(ROUNDS):
             y = np.linalg.eigh(np.tensordot(c, forms, 1))[1][:, 0]
             g = np.einsum("kij,i,j->k", forms, y, y)
-            if c @ g > SMALL * size * np.linalg.norm(c):
+            if c @ g > Ruler.flat * size * np.linalg.norm(c):
                 return True
             c += g / max(float(np.linalg.norm(g)), 1e-300)
         return False
@@ -177,7 +175,7 @@ class TangentCone:
         if len(self.forms) != 1:
             return False
         values = np.abs(np.linalg.eigvalsh(self.forms_with_time[0]))
-        return int((values > SMALL * values.max(initial=0.0)).sum()) > 3
+        return int((values > Ruler.flat * values.max(initial=0.0)).sum()) > 3
 
     def selects(self, y: np.ndarray) -> bool:
         """Whether all motions near the one along y meet such a position too, and go on along one branch each.
@@ -187,7 +185,7 @@ class TangentCone:
         J = self.slope(y)
         sizes = np.linalg.svd(J, compute_uv=False)
         largest = np.abs(self.forms).max(initial=0.0) * np.linalg.norm(y)
-        if not len(sizes) or len(sizes) < len(J) or sizes[-1] <= SMALL * largest:
+        if not len(sizes) or len(sizes) < len(J) or sizes[-1] <= Ruler.flat * largest:
             return False
         if len(J) == 1:
             return self.kind == "crossing"
@@ -201,7 +199,7 @@ class TangentCone:
         """Length of c, by which motion goes on even where y = 0; 0 where (1) does not see it."""
         length = float(np.linalg.norm(self.tangent.R @ self.c))
         seen = max(np.abs(self.constant).max(initial=0.0), length * np.abs(self.linear).max(initial=0.0))
-        return length if seen > UNSEEN * length**2 * np.abs(self.forms).max(initial=0.0) else 0.0
+        return length if seen > Ruler.unseen * length**2 * np.abs(self.forms).max(initial=0.0) else 0.0
 
     @property
     def forms_with_time(self) -> np.ndarray:
@@ -254,7 +252,7 @@ def exists(system: SystemLike, state: StateLike, p: Parameters, rank: int, usual
         state, t = on_strong_rows(system, state, p, rank, u)
         cone = TangentCone.of(system, state, p, rank, usual, t, u)
         r, n = cone.W @ system.evaluate("constraints", state, p=p)[1] @ cone.K, cone.K.shape[1]
-        y = np.linalg.lstsq(cone.forms.reshape(-1, n), -r.ravel(), rcond=SMALL)[0]
+        y = np.linalg.lstsq(cone.forms.reshape(-1, n), -r.ravel(), rcond=Ruler.flat)[0]
         if not np.linalg.norm(t.R @ cone.K @ y) > NEAR * np.linalg.norm(t.R @ far):
             break  # terms of third order are rounding
         state = state.replace(q=system.plus(state, cone.K @ y))
@@ -266,9 +264,9 @@ def exists(system: SystemLike, state: StateLike, p: Parameters, rank: int, usual
         )
         phi, A, _ = system.evaluate("constraints", beside, p=p)
         r = cone.W @ A @ cone.K
-        y = np.linalg.lstsq(cone.forms.reshape(-1, n), -r.ravel(), rcond=SMALL)[0]
+        y = np.linalg.lstsq(cone.forms.reshape(-1, n), -r.ravel(), rcond=Ruler.flat)[0]
         gaps[k] = cone.W @ phi + r @ y + 0.5 * np.einsum("kij,i,j->k", cone.forms, y, y)
-    return bool((np.abs(gaps.mean(axis=0)) <= ROUNDING * (np.abs(cone.W) @ units)).all())
+    return bool((np.abs(gaps.mean(axis=0)) <= Ruler.rounding * (np.abs(cone.W) @ units)).all())
 
 
 def on_strong_rows(
@@ -280,7 +278,7 @@ def on_strong_rows(
     for _ in range(3):
         t, phi = at(system, state, p), system.evaluate("constraints", state, p=p)[0]
         strong = t.U[:, :rank].T @ (-phi / t.scale)
-        if np.abs(strong).max(initial=0.0) <= ROUNDING * (units / t.scale).max(initial=0.0):
+        if np.abs(strong).max(initial=0.0) <= Ruler.rounding * (units / t.scale).max(initial=0.0):
             return state, t
         back = t.V[:, :rank] @ (strong / t.sigma[:rank])
         state = state.replace(q=system.plus(state, np.linalg.solve(t.R, back)))

@@ -30,7 +30,6 @@ from dalembert.simulation.run.segment import Segment
 from dalembert.simulation.run.stepper import Stepper
 from dalembert.simulation.run.stepping import begin
 from dalembert.simulation.setup import make_choices, make_setup, make_span
-from dalembert.simulation.singular.crossing import CLOSEST
 from dalembert.simulation.singular.rank_revealing import careful
 from dalembert.system.formulation_options import formulation_options
 from dalembert.system.state import State
@@ -165,7 +164,9 @@ class Parts:
             wishes.append(self._wish(beside))
             stepper = careful(layout, self.rows).stepper
             # the page does not look for branches
-            stepper = stepper._replace(fields={**stepper.fields, "regime.across": CLOSEST, "gauge": run.gauge})
+            stepper = stepper._replace(
+                fields={**stepper.fields, "regime.across": layout.ruler.known, "gauge": run.gauge}
+            )
             steppers = [stepper.now(run, layout.setup.method), stepper]
             if self.rows is not None:  # the gauge measures the chosen rows, not the mechanism, where these are poor
                 every = {**stepper.fields, "regime.careful": 0, "regime.until": 0.0, "gauge": NOTHING}

@@ -317,6 +317,8 @@ def redescribed(
     arguments, kernels: the classes of its parts.
     """
     other = _twin(system, kind)
+    for name in [n for n in vars(other) if isinstance(getattr(type(system), n, None), cached_property)]:
+        del vars(other)[name]
     other.description = description
     other.arguments, other.kernels = arguments.like(system.arguments, other), kernels(other, system.kernels.forces)
     return other
@@ -328,8 +330,7 @@ def _twin(system: System, kind: type[S]) -> S:
     vars(other).update(vars(system), memo=Memo())
     other.arguments = type(system.arguments).like(system.arguments, other)
     other.kernels = system.kernels.of(other)
-    for name in [n for n in vars(other) if isinstance(getattr(type(system), n, None), cached_property)]:
-        del vars(other)[name]
+    vars(other).pop("_solver", None)
     return other
 
 

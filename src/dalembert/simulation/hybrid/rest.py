@@ -19,7 +19,7 @@ from dalembert.simulation.hybrid.state import Numbers
 from dalembert.simulation.run.context import Context, take_records
 from dalembert.simulation.run.located import event_values
 from dalembert.simulation.run.segment import Cause
-from dalembert.simulation.run.singularities import STAY, note
+from dalembert.simulation.run.singularities import note
 from dalembert.simulation.status import Status
 
 NEAR = 1e-5  # σ in units of usual lengths: nearer, rounding spoils the multipliers of weak rows more than this does
@@ -86,7 +86,7 @@ def stay(ctx: Context) -> Status:
     take_records(ctx)
     with ctx.interrupt:
         while run.clock.t < run.clock.end and status == Status.DONE:
-            status = Status.INTERRUPTED if ctx.interrupt.asked else _stay(ctx, STAY * (run.clock.end - t))
+            status = Status.INTERRUPTED if ctx.interrupt.asked else _stay(ctx, run.ruler.stay * (run.clock.end - t))
     sigma = ctx.margin() ** 0.5
     if sigma <= run.ruler.hit:
         note(ctx, t, sigma, run.x, (t, run.clock.t), sigma**2, True, run.counts.careful_steps, True)

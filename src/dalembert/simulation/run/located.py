@@ -12,7 +12,6 @@ from dalembert.simulation.status import Status
 from dalembert.simulation.total_rates import velocities
 
 LANDED = 1e-2  # σ below which rows at an event are known no better than its position divided by σ
-KNOWN = 1e-6  # σ above which a velocity tells the branch: below, rounding of lengths turns it
 SLOW = 1e-3  # of the velocity a step before: one that no longer tells the branch
 
 
@@ -101,7 +100,7 @@ def last_known_velocity(ctx: Context) -> np.ndarray | None:
     nq, n = ctx.system.nq, ctx.system.nq + ctx.system.nv
     records = [row for part in ctx.history.recent for row in part]
     for row in reversed(records[:-1]):
-        if ctx.margin(x=row) > KNOWN**2:
+        if ctx.margin(x=row) > ctx.record.ruler.known**2:
             v: np.ndarray = velocities(ctx.setup, row[None, :nq], row[None, nq:n])[0]
             return v.copy()
     return None

@@ -10,11 +10,13 @@ import numpy as np
 from dalembert.analysis.manifold import tangent_of_motion
 from dalembert.analysis.mobility import independent_rows
 from dalembert.analysis.tangent_cone import TangentCone
+from dalembert.ruler import Ruler
 from dalembert.simulation.run.charts import next_chart, without_chart
 from dalembert.simulation.run.context import Context, place, take_records
-from dalembert.simulation.run.located import KNOWN, cut, last_known_velocity, locate_across
+from dalembert.simulation.run.located import cut, last_known_velocity, locate_across
 from dalembert.simulation.setup import Setup
-from dalembert.simulation.singular.crossing import BESIDE_IT, CLOSEST, FAR, NEARER, Crosser, branch_of
+from dalembert.simulation.singular.collocation import Collocation
+from dalembert.simulation.singular.crossing import Crosser, branch_of
 from dalembert.simulation.singular.passages import Met, describe, known_with_drift
 from dalembert.simulation.singular.rank_revealing import give_back, lease
 from dalembert.simulation.singular.resolution import resolution
@@ -23,10 +25,6 @@ from dalembert.simulation.total_rates import integrated
 from dalembert.system.state import State
 
 ROUNDING = 2e-16
-GIVEN = 0.5  # times σ where it is least: what it may change by in a step whose length is given
-SHORTEST = 1e-12  # of the usual step
-TOGETHER = 1e-5  # σ below which others vanish in the same position
-STAY = 1e-2  # of a run: a step in a position that nothing moves the mechanism out of
 
 
 def at_singularity(ctx: Context) -> Status:
@@ -45,7 +43,7 @@ def at_singularity(ctx: Context) -> Status:
     without_chart(ctx)
     _step_carefully(ctx)
     run.manifold.project_first = 1
-    near = 4.0 * run.ruler.hit if ctx.arrival is None else BESIDE_IT
+    near = 4.0 * run.ruler.hit if ctx.arrival is None else run.ruler.known
     if ctx.margin() <= near**2:
         return _cross(ctx)
     _land_start(ctx)
@@ -94,7 +92,7 @@ def _resolution(ctx: Context) -> float:
     driven = "drivers" in system.work_names or bool(system.description.prescribed)
     if not ctx.careful.exact or system.nv - usual + driven < 2:  # no apex
         return 0.0
-    if ctx.margin() < FAR**2 or any(met.sigma <= met.hit for met in ctx.met):
+    if ctx.margin() < run.ruler.far**2 or any(met.sigma <= met.hit for met in ctx.met):
         return 0.0
     return resolution(system, ctx.state(), p, usual, ctx.inputs, run.ruler, ctx.careful.phi)
 
@@ -151,7 +149,7 @@ def go_beyond(ctx: Context) -> Status:
 def _cross(ctx: Context) -> Status:
     """Across a singular position, to where the rows are independent again."""
     run, start, first = ctx.record, ctx.state(), ctx.segment.first
-    if ctx.margin() > KNOWN**2:
+    if ctx.margin() > run.ruler.known**2:
         ctx.arrival = start.v
     elif ctx.arrival is None:
         ctx.arrival = last_known_velocity(ctx)
@@ -203,13 +201,18 @@ def _crosser(ctx: Context, end: float) -> Crosser:
     assert ctx.careful is not None
     left, duration = max(end - run.clock.t, 0.0), end - ctx.span.start.t
     return Crosser(
-        ctx.system, ctx.setup.p, ctx.inputs.copy(), rates, ctx.careful.land,
-        ctx.layout.equations.usual_rank(ctx.rows), run.ruler.hit if run.regime.across else run.regime.followed, left,
-        left + duration if run.regime.beyond else left, STAY * duration, ctx.setup.rtol,
-        ctx.segment.first and run.clock.t == ctx.span.start.t,
-        inputs if run.control.address and run.clock.hold == 0.0 else None, ctx.arrival,
-        run.regime.followed if run.regime.across else 0.0,
-    )  # fmt: skip
+        collocation=Collocation(ctx.system, ctx.setup.p, rates, ctx.careful.land, ctx.layout.ruler),
+        u=ctx.inputs.copy(),
+        usual=ctx.layout.equations.usual_rank(ctx.rows),
+        hit=run.ruler.hit if run.regime.across else run.regime.followed,
+        left=left,
+        room=left + duration if run.regime.beyond else left,
+        stay=run.ruler.stay * duration,
+        begins=ctx.segment.first and run.clock.t == ctx.span.start.t,
+        inputs=inputs if run.control.address and run.clock.hold == 0.0 else None,
+        arrival=ctx.arrival,
+        followed=run.regime.followed if run.regime.across else 0.0,
+    )
 
 
 def _come_nearer(ctx: Context, h: float) -> Status:
@@ -217,11 +220,11 @@ def _come_nearer(ctx: Context, h: float) -> Status:
     _land_start(ctx)
     run, sigma = ctx.record, ctx.margin() ** 0.5
     if run.regime.across:
-        run.regime.across = max(FAR if sigma > FAR else CLOSEST, NEARER * sigma)
+        run.regime.across = max(run.ruler.far if sigma > run.ruler.far else run.ruler.known, run.ruler.nearer * sigma)
     if ctx.refused == run.clock.t:  # a step failed
         run.step.h *= 0.5
     run.step.h, ctx.refused = min(run.step.h, h), run.clock.t
-    return Status.STEP_TOO_SMALL if 0.0 < run.step.h < SHORTEST * run.step.usual_h else Status.DONE
+    return Status.STEP_TOO_SMALL if 0.0 < run.step.h < run.ruler.exact * run.step.usual_h else Status.DONE
 
 
 def _works(ctx: Context, works: np.ndarray, start: State, after: State, at_once: bool) -> np.ndarray:
@@ -256,9 +259,10 @@ def branch(ctx: Context) -> np.ndarray | None:
         return None
     x, usual, p = ctx.state(), ctx.layout.equations.usual_rank(ctx.rows), ctx.setup.p
     here = tangent_of_motion(ctx.system, x, p)
-    if here.sigma[usual - 1] > TOGETHER:
+    far = ctx.record.ruler.far
+    if here.sigma[usual - 1] > far:
         return None
-    cone = TangentCone.of(ctx.system, x, p, int((here.sigma[:usual] > TOGETHER).sum()), usual, here, ctx.inputs)
+    cone = TangentCone.of(ctx.system, x, p, int((here.sigma[:usual] > far).sum()), usual, here, ctx.inputs)
     on = branch_of(cone, ctx.arrival)
     return None if on is None else cone.c + cone.K @ on
 
@@ -311,4 +315,4 @@ def resolved_by_given_steps(
         return False
     system, p = setup.system, setup.p
     cone = TangentCone.of(system, state, p, usual - 1, usual, tangent_of_motion(system, state, p), inputs)
-    return setup.step * cone.opening(cone.local(state.v)) <= GIVEN * sigma
+    return setup.step * cone.opening(cone.local(state.v)) <= Ruler.given * sigma

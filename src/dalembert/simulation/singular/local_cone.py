@@ -22,14 +22,10 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
 from dalembert.rank import rank_policy
+from dalembert.ruler import Ruler
 from dalembert.system.state import State
 from dalembert.system.system import System
 
-SMALL = 1e-3  # slopes of the cone that count as zero, of the largest
-ROUNDING = 1e-15  # rad, or of the length of a mechanism: gaps of constraints that are nothing but rounding
-WEAK = 0.03  # combinations of scaled rows of a loop longer than this are independent
-APART = 10.0  # ratio of these lengths by which dependent ones are told from others
-UNSEEN = 1e-9  # of γ: what coefficients may leave of it
 ROUNDS = 60  # of Newton's method
 
 
@@ -140,7 +136,7 @@ class LocalCone:
             x = x + min(1.0, 0.5 * length / max(longest, 1e-300)) * step
             if not longest > 1e-13 * max(length, 1e-300):
                 break
-        return x[:n] if np.abs(self(x[:n])).max() <= 1e-9 * self._size(d0) else None
+        return x[:n] if np.abs(self(x[:n])).max() <= Ruler.unseen * self._size(d0) else None
 
     def opening(self, d: np.ndarray) -> float:
         """How fast the smallest singular value of the scaled rows grows along d, 1/s."""
@@ -155,7 +151,7 @@ class LocalCone:
         m, n = self.rows.A.shape
         root = np.sqrt(self.rows.M.diagonal())
         flat = self.W @ sp.csr_array((self.forms / (root[j] * root[l]), (i, j * n + l)), shape=(m, n * n))
-        return n - m == 1 and self._least_slope(d) > SMALL * float(np.abs(flat.data).max()) * self.length(d)
+        return n - m == 1 and self._least_slope(d) > Ruler.flat * float(np.abs(flat.data).max()) * self.length(d)
 
     def _least_slope(self, d: np.ndarray) -> float:
         """The least singular value of the slope along motions of unit length that (1) allows."""
@@ -191,7 +187,7 @@ class LocalCone:
         far = np.where(
             system.rows.angular, 1.0, max(policy.length, system.layout.length)
         )  # positions are rounded there
-        rounding = ROUNDING * float((far / policy.sizes).max())
+        rounding = Ruler.rounding * float((far / policy.sizes).max())
         phi = self.rows.phi
         for _ in range(3):
             weak = self.U @ phi
@@ -213,9 +209,9 @@ def _dependencies(system: System, rows: ElementRows, k: int) -> sp.csr_array | N
         values, vectors = np.linalg.eigh(B[begin:end, begin:end].toarray())
         found += [(max(value, 1e-300) ** 0.5, begin, vector) for value, vector in zip(values, vectors.T)]
     found.sort(key=lambda one: one[0])
-    while k < len(found) and not found[k][0] > APART * found[k - 1][0]:
+    while k < len(found) and not found[k][0] > Ruler.together * found[k - 1][0]:
         k += 1
-    if k == len(found) or found[k - 1][0] > WEAK:
+    if k == len(found) or found[k - 1][0] > Ruler.weak:
         return None
     index = [(i, begin + j) for i, (_, begin, vector) in enumerate(found[:k]) for j in range(len(vector))]
     values = np.concatenate([vector for _, _, vector in found[:k]])
@@ -250,7 +246,7 @@ def _second_order(
     row, column = np.repeat(np.arange(m), np.diff(A.indptr)), A.indices
     linear = sp.csr_array((0.5 * (plus - minus)[c[column], row], (row, column)), shape=(m, n))
     again = zero + linear @ probe + np.bincount(i, forms * probe[j] * probe[l], minlength=m)
-    if zero.any() or np.abs(again - g[-1]).max() > UNSEEN * np.abs(g[-1]).max():
+    if zero.any() or np.abs(again - g[-1]).max() > Ruler.unseen * np.abs(g[-1]).max():
         return None
     return linear, np.array([i, j, l]), forms
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -13,19 +14,12 @@ from dalembert.formulations import make_gauge
 from dalembert.native.bound import Bound
 from dalembert.protocols import Inputs
 from dalembert.rank import rank_policy, reach
+from dalembert.ruler import Ruler, allowed, claimed, growth_followed
 from dalembert.simulation.setup import Setup
+from dalembert.simulation.singular.crossing import branch_of
 from dalembert.system.equation_rows import is_large
 from dalembert.system.state import State
 from dalembert.system.system import System
-
-TOGETHER = 10.0  # times the smallest singular value: others up to this vanish in the same position
-PROMISED = 300.0  # times rtol: the error of a run behind passages that it calls determined, at most
-BEFORE = 0.1  # times rtol: the error that a run has before one (six-bars and 3-RRR: 0.003 to 0.3)
-FINEST = 1e-12  # the same at tolerances that rounding does not keep
-TURNED = 1e2  # times rtol: by how much a motion may be turned, rad
-ASIDE = 0.05  # of a velocity: what may lead off the cone in a position that is met; one that is turned there has more
-ROUNDED = 1e-6  # rad: the same by rounding, which is estimated from above
-WEAK = 0.03  # singular values of scaled rows above this are no part of it
 
 BRANCHES = {
     "crossing": "two branches cross",
@@ -96,10 +90,19 @@ class Passage:
 
 def describe(system: System, p: np.ndarray, met: Met, u: Inputs = None) -> Passage:
     """A passage, with what the state in it, and inputs u (default: 0), tell of the constraints."""
-    u = system.arguments.input_vector(u)
-    state = system.state(np.array(met.q), np.array(met.v), met.t)
+    u, state = system.arguments.input_vector(u), system.state(np.array(met.q), np.array(met.v), met.t)
     seen = _seen_in_many_loops(system, p, met, state) if is_large(system) else None
-    return _passage(met, state, _seen(system, p, met, state, u) if seen is None else seen)
+    seen = _seen(system, p, met, state, u) if seen is None else seen
+    return Passage(
+        start=met.start,
+        end=met.end,
+        nearest=met.t,
+        resolution=met.hit,
+        met=met.sigma <= met.hit,
+        taken=_taken(met, bool(np.any(state.v)), seen.determined, seen.growth),
+        steps=met.steps,
+        **seen._asdict(),
+    )
 
 
 class _Seen(NamedTuple):
@@ -120,7 +123,7 @@ def _seen(system: System, p: np.ndarray, met: Met, state: State, u: np.ndarray) 
     here = tangent_of_motion(system, state, p)
     sigma = here.sigma[: met.usual]
     distance = float(sigma[-1])
-    weak = (sigma <= max(TOGETHER * distance, 4.0 * met.hit)) & (sigma <= WEAK * max(1.0, sigma[0]))
+    weak = (sigma <= max(Ruler.together * distance, 4.0 * met.hit)) & (sigma <= Ruler.weak * max(1.0, sigma[0]))
     rank = met.usual - max(1, int(weak.sum()))
     cone = TangentCone.of(system, state, p, rank, met.usual, here, u)
     parts = np.abs(cone.W * cone.tangent.scale).max(axis=0)
@@ -129,15 +132,11 @@ def _seen(system: System, p: np.ndarray, met: Met, state: State, u: np.ndarray) 
     y = cone.local(state.v)
     gap, along, miss = _gap(system, p, cone, y, distance)
     growth = max(1.0, 1.0 / miss) if cone.parts_neighbours and not hits and miss > 0.0 else 1.0
-    if met.determined is not None:
-        determined = met.determined
-    elif hits:
-        on = cone.nearest(y)
-        straight = on is not None and np.linalg.norm(on - y) <= ASIDE * np.linalg.norm(y) and cone.selects(on)
-        determined = straight and exists(system, state, p, rank, met.usual, u)
-    else:
-        determined = _on_its_side(met) and growth <= followed(met.rtol)
-    return _Seen(distance, gap, along, growth, rank, rows, cone.kind, determined)
+
+    def selected() -> bool:
+        return branch_of(cone, state.v) is not None and exists(system, state, p, rank, met.usual, u)
+
+    return _Seen(distance, gap, along, growth, rank, rows, cone.kind, _determined(met, growth, selected))
 
 
 def _seen_in_many_loops(system: System, p: np.ndarray, met: Met, state: State) -> _Seen | None:
@@ -152,7 +151,7 @@ def _seen_in_many_loops(system: System, p: np.ndarray, met: Met, state: State) -
     by_elements = ElementRows.of(system, state, p)
     sigma = by_elements.singular_values()
     distance = _least(system, p, state)
-    limit = min(max(TOGETHER * distance, 4.0 * met.hit), WEAK * max(1.0, float(sigma[-1])))
+    limit = min(max(Ruler.together * distance, 4.0 * met.hit), Ruler.weak * max(1.0, float(sigma[-1])))
     cone = LocalCone.of(system, state, p, by_elements, max(1, int((sigma <= limit).sum())))
     if cone is None or cone.U.shape[0] == 1:
         return None
@@ -165,16 +164,15 @@ def _seen_in_many_loops(system: System, p: np.ndarray, met: Met, state: State) -
     motion = direction * (distance / max(cone.opening(direction), 1e-300))
     k = int(np.argmax(np.abs(motion / reach(system, p))))
     leads = on is not None and cone.length(on) > 1e-6 * size
-    if met.determined is not None:
-        determined = met.determined
-    elif met.sigma <= met.hit:
-        determined = on is not None and leads and cone.selects(on) and cone.exists(system, state, p)
-    else:
-        determined = _on_its_side(met)
+
+    def selected() -> bool:
+        return on is not None and leads and cone.selects(on) and cone.exists(system, state, p)
+
     parts = abs(cone.U).max(axis=0).toarray().ravel()
     rows = tuple(name for name, part in zip(system.row_names, parts) if part > 0.1)
     rank, branches = met.usual - cone.U.shape[0], "several" if leads else "isolated"
-    return _Seen(distance, float(abs(motion[k])), system.v_names[k], 1.0, rank, rows, branches, determined)
+    gap, determined = float(abs(motion[k])), _determined(met, 1.0, selected)
+    return _Seen(distance, gap, system.v_names[k], 1.0, rank, rows, branches, determined)
 
 
 def _least(system: System, p: np.ndarray, state: State) -> float:
@@ -183,27 +181,6 @@ def _least(system: System, p: np.ndarray, state: State) -> float:
     gauge = make_gauge(Bound.of(system.kernel("whitened_rows"), values), nv=system.nv, rows=count, rank=count)
     gauge.y[:] = 1e-3, -1.0
     return float(gauge.at(state.t, state.q)[1] ** 0.5)
-
-
-def _passage(met: Met, state: State, seen: _Seen) -> Passage:
-    hits = met.sigma <= met.hit
-    return Passage(
-        start=met.start,
-        end=met.end,
-        nearest=met.t,
-        distance=seen.distance,
-        gap=seen.gap,
-        along=seen.along,
-        growth=seen.growth,
-        resolution=met.hit,
-        rank=seen.rank,
-        rows=seen.rows,
-        branches=seen.branches,
-        met=hits,
-        determined=seen.determined,
-        taken=_taken(met, bool(np.any(state.v)), seen.determined, seen.growth),
-        steps=met.steps,
-    )
 
 
 def known_with_drift(setup: Setup, met: Met, u: np.ndarray) -> Met:
@@ -217,10 +194,10 @@ def known_with_drift(setup: Setup, met: Met, u: np.ndarray) -> Met:
         return met
     state = system.state(np.array(met.q), np.array(met.v), met.t)
     drift = float(np.abs(system.residuals(state, p=p) / rank_policy(system, p).units).max(initial=0.0))
-    turned, allowed = drift / met.sigma**2, TURNED * met.rtol
-    if turned > allowed and describe(system, p, met, u).branches in ("crossing", "several"):
+    turned, most = drift / met.sigma**2, allowed(met.rtol)
+    if turned > most and describe(system, p, met, u).branches in ("crossing", "several"):
         turned *= max(turned, met.sigma)
-    return replace(met, determined=False, error=turned) if turned > allowed else met
+    return replace(met, determined=False, error=turned) if turned > most else met
 
 
 def is_determined(system: System, p: np.ndarray, met: Met) -> bool:
@@ -232,19 +209,21 @@ def is_determined(system: System, p: np.ndarray, met: Met) -> bool:
     return describe(system, p, met).determined if looked_at else _on_its_side(met)
 
 
-def followed(rtol: float) -> float:
-    """How many times differences may grow at a passage, so that a run is within PROMISED rtol behind it."""
-    return PROMISED * rtol / max(BEFORE * rtol, FINEST)
+def _determined(met: Met, growth: float, selected: Callable[[], bool]) -> bool:
+    """`Passage.determined`; selected: whether a motion that meets the position goes on along one branch."""
+    if met.determined is not None:
+        return met.determined
+    return selected() if met.sigma <= met.hit else _on_its_side(met) and growth <= growth_followed(met.rtol)
 
 
 def _on_its_side(met: Met) -> bool:
     """Whether rounding leaves a motion that passes at a distance on its side of the position."""
-    return met.resolved and met.error <= max(TURNED * met.rtol, ROUNDED)
+    return met.resolved and met.error <= claimed(met.rtol)
 
 
 def _taken(met: Met, moving: bool, determined: bool, growth: float) -> str:
     hits = met.sigma <= met.hit
-    if not hits and growth > followed(met.rtol):
+    if not hits and growth > growth_followed(met.rtol):
         return f"passed as one of many motions that part here: differences grow about {growth:.0e} times"
     if not hits and not met.resolved:
         return "passed by steps too long to tell the side"

@@ -13,6 +13,7 @@ from dalembert.integrators.methods import METHODS
 from dalembert.native.bound import NOTHING, Bound
 from dalembert.protocols import StateLike
 from dalembert.recursions.momentum import kinetic_energy
+from dalembert.ruler import Ruler
 from dalembert.simulation.layout import RunLayout
 from dalembert.simulation.run.stepper import Stepper
 from dalembert.simulation.state_units import quaternion_places, state_units
@@ -21,13 +22,8 @@ from dalembert.system.formulation_options import formulation_options, of_mass
 from dalembert.system.functions import potential
 from dalembert.system.state import State
 
-ACROSS = 1e-4  # σ from which a position that is met is crossed in one step
 LANDINGS = 12  # Newton steps, at most, from where a motion is carried to
-LANDED = 1e-12  # of the unit of a coordinate: a Newton step that is the last one
-UNLANDED = 1e-8  # the same of one after which the manifold is not near
-ROUNDED = 1e-5  # σ below which rounding of constraint forces changes the energy; above it, steps are as exact as others
 FEW = 24  # rows that are factored as a whole, and recombined in twice the precision; more ones by their elements
-FINEST = 1e-11  # tolerance of these steps: rounding of constraint forces is not resolved
 
 
 class Careful(NamedTuple):
@@ -65,9 +61,9 @@ class Careful(NamedTuple):
                 return None
             moved = float(np.abs((out[:nq] - q) / self.units).max())
             q = out[:nq].copy()
-            if moved <= LANDED or moved >= before:  # settled, or as near as rounding lets it
+            if moved <= Ruler.exact or moved >= before:  # settled, or as near as rounding lets it
                 break
-        if not moved <= UNLANDED:
+        if not moved <= Ruler.unlanded:
             return None
         out = g.at(x.t, np.concatenate([q, x.v]))
         return x.replace(q=q, v=out[:nv]) if out[nv + g.rows] >= least**2 else None
@@ -89,11 +85,11 @@ def careful(layout: RunLayout, rows: tuple[int, ...] | None) -> Careful:
     ode.trust(0.0, 0.0)
     fields: dict[str, Any] = {
         "regime.careful": 1,
-        "regime.across": ACROSS,
+        "regime.across": layout.ruler.across,
         "regime.until": (2.0 * layout.ruler.near) ** 2,
         "regime.followed": 0.0,
-        "step.rtol": max(FINEST, s.rtol),
-        "step.atol": max(FINEST, s.atol),
+        "step.rtol": max(layout.ruler.tightest, s.rtol),
+        "step.atol": max(layout.ruler.tightest, s.atol),
     }
     position, velocity = correct, filter_ = _landings(layout, options, usual, low, "mass")
     if s.projection is not None and system.rows.of:
@@ -101,7 +97,7 @@ def careful(layout: RunLayout, rows: tuple[int, ...] | None) -> Careful:
         if weights is not None:
             correct, filter_ = _landings(layout, options, usual, low, weights)
         fields |= {"correct": correct, "filter": filter_, "energies": _energies(layout)}
-        fields["manifold.kept_below"] = 1.0 if s.projection.energy else ROUNDED
+        fields["manifold.kept_below"] = 1.0 if s.projection.energy else layout.ruler.far
         fields |= {"manifold.frozen": 0, "manifold.restore_energy": 0}
         fields |= {"manifold.filter_velocities": 1, "manifold.project_every": 1}
         fields |= {"low": low, "low_before": np.zeros(system.nq), "regime.precise": correct.owner.exact}

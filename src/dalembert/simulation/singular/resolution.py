@@ -19,7 +19,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dalembert.analysis.tangent_cone import SMALL, TangentCone, on_strong_rows
+from dalembert.analysis.tangent_cone import TangentCone, on_strong_rows
 from dalembert.protocols import Inputs, StateLike
 from dalembert.rank import reach
 from dalembert.ruler import Ruler
@@ -37,7 +37,7 @@ def resolution(
 
     usual: rank of the constraints elsewhere; u: inputs; phi: holonomic Φ in twice the precision.
     """
-    _, rank, cone = beside(system, x, p, usual, ruler.hit, u)
+    _, rank, cone = beside(system, x, p, usual, ruler.hit, u, ruler.together)
     if cone.kind != "cone" or cone.parts_neighbours:
         return 0.0
     y = cone.local(x.v)
@@ -64,7 +64,7 @@ def neck(
             slope = np.column_stack([slope, cone.W @ (A @ cone.c + b) / cone.driven])
             ways = np.column_stack([ways, cone.c / cone.driven])
         forms = cone.forms_with_time
-        z = np.linalg.lstsq(forms.reshape(-1, slope.shape[1]), -slope.ravel(), rcond=SMALL)[0]
+        z = np.linalg.lstsq(forms.reshape(-1, slope.shape[1]), -slope.ravel(), rcond=Ruler.flat)[0]
         if cone.driven:
             time = float(z[-1]) / cone.driven
         x = x.replace(q=system.plus(x, ways @ z), t=x.t + time)
