@@ -179,6 +179,17 @@ KEYWORDS: dict[str, dict[str, str]] = {
     "add_driver": dict.fromkeys(("function", "f", "profile"), "motion, the third argument"),
 }
 
+#: method: what to say where arguments are missing
+FEWER = {
+    "add_actuator": "It pushes two points apart, m.add_actuator(name, a, b); a joint is driven by "
+    "m.add_motor(name, joint).",
+    "add_motor": "It drives a joint: m.add_motor(name, joint).",
+    "add_spring": "It is between two points, m.add_spring(name, a, b, stiffness=...); along a coordinate it is "
+    "m.add_torsion_spring(name, coordinate, stiffness=...), or stiffness= of add_joint.",
+    "add_damper": "It is between two points, m.add_damper(name, a, b, damping=...); in a joint it is "
+    "damping= of add_joint.",
+}
+
 F = TypeVar("F", bound=Callable[..., Any])
 C = TypeVar("C", bound=type)
 
@@ -226,7 +237,7 @@ def hinted(kind: C) -> C:
 
     if not hasattr(kind, "__getattr__"):
         kind.__getattr__ = __getattr__  # type: ignore[attr-defined]
-    for name in KEYWORDS:
+    for name in {**KEYWORDS, **FEWER}:
         if (method := getattr(kind, name, None)) is not None:
             setattr(kind, name, explained(method))
     return kind
@@ -245,6 +256,8 @@ def explained(f: F) -> F:
             known = inspect.signature(f).parameters
             wrong = next((name for name in keywords if name not in known), None)
             if wrong is None:
+                if f.__name__ in FEWER and "missing" in str(error):
+                    raise TypeError(f"{error}. {FEWER[f.__name__]}") from None
                 raise
             hint = meant(wrong, KEYWORDS.get(f.__name__, {}), known)
             raise TypeError(f"{f.__name__}() has no keyword '{wrong}'{hint}") from None
