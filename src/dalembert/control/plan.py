@@ -14,6 +14,7 @@ from dalembert.analysis.motion_columns import motion_columns
 from dalembert.checks import keywords, number, whole
 from dalembert.control.trajectories import Trajectory, piecewise
 from dalembert.errors import ArgumentError, unknown
+from dalembert.hints import hinted
 from dalembert.protocols import Parameters
 from dalembert.simulation.results.powers import Powers
 from dalembert.system.state import State
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from dalembert.simulation.results.run import Run
 
 
+@hinted
 @dataclass(frozen=True, eq=False)
 class MotionPlan(Powers):
     """A motion with the inputs that make it, at N + 1 times; inputs are linear in between."""

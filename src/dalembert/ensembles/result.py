@@ -19,6 +19,7 @@ from dalembert.ensembles.sensitivities import RunSensitivities, as_result, blank
 from dalembert.ensembles.summary import Extremes, Summary, extremes
 from dalembert.ensembles.variation import Variation
 from dalembert.errors import ArgumentError, extra
+from dalembert.hints import hinted
 from dalembert.lazy import cached_property
 from dalembert.simulation.results.powers import Powers
 from dalembert.simulation.results.run import Run
@@ -30,6 +31,7 @@ from dalembert.tables import Columns
 UNITS = ("1", "m or rad", "m/s or rad/s", "J", "J")  # of EVIDENCE
 
 
+@hinted
 @dataclass(frozen=True, eq=False)
 class Ensemble(Powers):
     """Many runs of one system, one row a run. `e["A"]` is coordinate A: (n,) at the end, or (n, T) at t_eval.
