@@ -166,7 +166,11 @@ def test_quantiles_of_one_value_and_of_none_are_that_value_and_nan():
     same.add(np.arange(3), np.array([[0.1], [0.1], [np.nan]]))
     np.testing.assert_array_equal(same.quantiles(np.array([0.0, 0.5])), [[0.1], [0.1]])
     np.testing.assert_array_equal(same.moments(), [[0.1], [0.0]])
+    two = Summary(2, np.array([0.0]))
+    two.add(np.arange(2), np.array([[0.0], [1.0]]))
+    np.testing.assert_allclose(two.moments(), [[0.5], [np.sqrt(0.5)]], atol=1e-3)
     none.add(np.arange(2), np.full((2, 1), np.nan))
+    assert np.isnan(none.moments()).all()
     assert np.isnan(none.quantiles(np.array([0.5]))).all()
     assert np.isnan(none.extremes.least).all()
 

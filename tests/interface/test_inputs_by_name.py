@@ -54,6 +54,9 @@ def test_functions_expressions_and_numbers_may_be_mixed(system, expected):
         {"along": push, "across": lambda t, s: [brake(t, s)], "unused[1]": 3.0},
     ):
         np.testing.assert_allclose(moved(system, u).state().q, expected.state().q, rtol=0, atol=1e-9)
+    steady = moved(system, da.expression(lambda t, s: {"along": push(t, s), "across": 0.25})).state().q
+    for along in (push, da.expression(push)):
+        np.testing.assert_allclose(moved(system, {"along": along, "across": 0.25}).state().q, steady, atol=1e-9)
     held = moved(system, {"along": da.expression(push), "across": da.expression(brake)}, period=1e-3)
     np.testing.assert_allclose(held.state().q, expected.state().q, atol=2e-3)
 
