@@ -22,6 +22,13 @@ def test_gravity_of_a_planar_linkage_may_be_two_numbers():
         da.Mechanism("in space", gravity=(0, -9.81))  # which axis is meant?
 
 
+def test_options_that_are_passed_on_to_simulate_have_its_hints():
+    system = da.zoo.cart_pole().compile()
+    for word, hint in (("hold", "period="), ("x0", "state"), ("solver", "method=")):
+        with pytest.raises(da.ArgumentError, match=rf"options of ensemble have no '{word}'; .*Here it is {hint}"):
+            da.ensemble(system, system.state(), 1.0, n=2, **{word: 0.1})
+
+
 def test_inputs_and_actuators_that_are_meant_to_drive_a_joint_lead_to_motors():
     m = da.zoo.four_bar()
     for joint in ("B", m.joints["B"]):

@@ -129,7 +129,7 @@ class MotionPlan(Powers):
         from dalembert.simulation.simulate import simulate
 
         known = [name for name in signature(simulate).parameters if name not in ("system", "state", "t", "u", "p")]
-        keywords(options, known, "options of MotionPlan.simulate")
+        keywords(options, known, "options of MotionPlan.simulate", of="simulate")
         default = self.duration / max(1000, 10 * len(self.t))
         period = default if period is None else number(period, "period", above=0.0)
         return simulate(

@@ -117,7 +117,7 @@ def ensemble(
     >>> runs.quantiles("A", [0.05, 0.95]).round(3).tolist()             # 0.1 cos(t √(g/length)) at 2 s
     [0.1, 0.1]
     """
-    checks.keywords(options, OPTIONS, "options of ensemble")
+    checks.keywords(options, OPTIONS, "options of ensemble", of="simulate")
     checks.choice(sampling, SAMPLINGS, "sampling")
     checks.choice(keep, ("states", "outputs", "summary"), "keep")
     checks.choice(paths, ("arrow", "zarr"), "paths")
