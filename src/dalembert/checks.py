@@ -34,6 +34,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import ArgumentError, DalembertError
+from dalembert.hints import KEYWORDS
 
 Error = type[DalembertError]
 _DOUBLE = np.dtype(float)
@@ -260,8 +261,10 @@ def has_items(x: Any) -> bool:
     return bool(x.ndim) if isinstance(x, np.ndarray) else isinstance(x, Sequence) and not isinstance(x, str)
 
 
-def keywords(given: Iterable[str], known: Iterable[str], what: str, *, error: Error = ArgumentError) -> None:
-    """Refuse keywords that are not known.
+def keywords(
+    given: Iterable[str], known: Iterable[str], what: str, *, of: str = "", error: Error = ArgumentError
+) -> None:
+    """Refuse keywords that are not known; of: the function they go to, whose words `hints` knows.
 
     >>> keywords({"tolerence": 1e-9}, ["tolerance", "floor"], "options of formulation 'nullspace'")
     Traceback (most recent call last):
@@ -273,6 +276,8 @@ def keywords(given: Iterable[str], known: Iterable[str], what: str, *, error: Er
         if not isinstance(key, str) or key not in names:
             near = get_close_matches(str(key), names, n=1)
             hint = f" Did you mean '{near[0]}'?" if near else ""
+            if (meant := KEYWORDS.get(of, {}).get(str(key))) is not None:
+                hint = f" Here it is {meant}."
             raise error(f"{what} have no {key!r}; known: {', '.join(names) or 'none'}.{hint}")
 
 

@@ -123,8 +123,44 @@ ATTRIBUTES: dict[str, dict[str, str]] = {
         **dict.fromkeys(("ctrb", "is_controllable"), "model.controllable"),
         "lqr": "da.lqr(model, Q, R)",
     },
+    "Sweep": {
+        **dict.fromkeys(("times", "time"), "sweep.t"),
+        **dict.fromkeys(("torque", "torques", "motor_torque", "inputs"), "sweep.driving_force(name)"),
+        **dict.fromkeys(("reaction", "forces", "joint_forces"), "sweep.reactions(joint)"),
+        **dict.fromkeys(("path", "trajectory"), "sweep.position(frame)"),
+        **dict.fromkeys(("special_points", "singularities", "dead_points"), "sweep.points"),
+        **dict.fromkeys(("df", "dataframe", "to_dataframe"), "sweep.to_pandas()"),
+    },
+    "Ensemble": {
+        **dict.fromkeys(("times", "time"), "runs.t"),
+        **dict.fromkeys(("average", "averages"), "runs.mean(name)"),
+        **dict.fromkeys(("std", "sigma", "deviation", "variance"), "runs.standard_deviation(name)"),
+        **dict.fromkeys(("percentile", "percentiles", "quantile", "band"), "runs.quantiles(name, levels)"),
+        **dict.fromkeys(("minimum", "maximum", "peak", "min", "max"), "runs.extremes(name)"),
+        **dict.fromkeys(("final", "last", "end_state"), "runs.state(k)"),
+        **dict.fromkeys(("df", "dataframe", "to_dataframe"), "runs.to_pandas()"),
+    },
+    "Equilibrium": {
+        **dict.fromkeys(("q", "x", "configuration"), "rest.state"),
+        **dict.fromkeys(("inputs", "torques", "forces"), "rest.u"),
+        **dict.fromkeys(("eigenvalues", "poles", "linear_model"), "rest.model"),
+        "is_stable": "rest.stable",
+    },
+    "StaticForces": {
+        **dict.fromkeys(("held", "balanced", "feasible"), "forces.success"),
+        **dict.fromkeys(("inputs", "torques", "forces"), "forces.u"),
+        **dict.fromkeys(("reaction", "joint_forces"), "forces.reactions(joint)"),
+    },
+    "Study": {
+        **dict.fromkeys(("std", "deviation", "sigma"), "study.standard_deviation(name)"),
+        **dict.fromkeys(("sobol", "indices", "sensitivity"), "study.contributions(name)"),
+    },
+    "MotionPlan": {
+        **dict.fromkeys(("held", "controller"), "plan.sampled(period)"),
+        **dict.fromkeys(("run", "check", "validate"), "plan.simulate()"),
+    },
 }  # fmt: skip
-#: function or method: {keyword that is tried: what it is here}
+#: function or method, of the packages with their names: {keyword that is tried: what it is here}
 KEYWORDS: dict[str, dict[str, str]] = {
     "simulate": {
         **dict.fromkeys(("terminate", "stop", "until"), "events=da.Event(g, terminal=True)"),
@@ -149,6 +185,14 @@ KEYWORDS: dict[str, dict[str, str]] = {
     "second_derivatives": {"along": "direction="},
     "sweep_many": {"path": "along, the second argument"},
     "sweep": {"path": "along, the first argument"},
+    "control.actuator_forces": dict.fromkeys(("acceleration", "a", "qdd"), "vdot, the third argument"),
+    "control.position": {"axes": "components="},
+    "control.orientation": {"axes": "components="},
+    "control.force_along": {"axes": "frame="},
+    "control.plan_motion": {"path": "bounds="},
+    "control.optimal_motion": {"path": "bounds="},
+    "view.export_gltf": {"rate": "fps="},
+    "view.snapshot": {"axes": "ax=, an axes of Matplotlib"},
     "stiffness": {**dict.fromkeys(("locked", "fixed", "holding"), "held=, coordinates that do not move")},
     "environment": dict.fromkeys(("dt", "step", "timestep"), "period=, s from one action to the next"),
     "environments": dict.fromkeys(("dt", "step", "timestep"), "period=, s from one action to the next"),
@@ -177,6 +221,17 @@ KEYWORDS: dict[str, dict[str, str]] = {
     "add_rod": dict.fromkeys(("l", "L", "distance"), "length="),
     "add_gear": {"z": "teeth=", "i": "ratio=", "internal": "inside=True", "eta": "efficiency="},
     "add_driver": dict.fromkeys(("function", "f", "profile"), "motion, the third argument"),
+}
+
+#: method: what to say where arguments are missing
+FEWER = {
+    "add_actuator": "It pushes two points apart, m.add_actuator(name, a, b); a joint is driven by "
+    "m.add_motor(name, joint).",
+    "add_motor": "It drives a joint: m.add_motor(name, joint).",
+    "add_spring": "It is between two points, m.add_spring(name, a, b, stiffness=...); along a coordinate it is "
+    "m.add_torsion_spring(name, coordinate, stiffness=...), or stiffness= of add_joint.",
+    "add_damper": "It is between two points, m.add_damper(name, a, b, damping=...); in a joint it is "
+    "damping= of add_joint.",
 }
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -226,7 +281,7 @@ def hinted(kind: C) -> C:
 
     if not hasattr(kind, "__getattr__"):
         kind.__getattr__ = __getattr__  # type: ignore[attr-defined]
-    for name in KEYWORDS:
+    for name in {**KEYWORDS, **FEWER}:  # those of packages have a dot
         if (method := getattr(kind, name, None)) is not None:
             setattr(kind, name, explained(method))
     return kind
@@ -245,8 +300,12 @@ def explained(f: F) -> F:
             known = inspect.signature(f).parameters
             wrong = next((name for name in keywords if name not in known), None)
             if wrong is None:
+                if f.__name__ in FEWER and "missing" in str(error):
+                    raise TypeError(f"{error}. {FEWER[f.__name__]}") from None
                 raise
-            hint = meant(wrong, KEYWORDS.get(f.__name__, {}), known)
+            package = f.__module__.split(".")[1]
+            table = KEYWORDS.get(f"{package}.{f.__name__}", KEYWORDS.get(f.__name__, {}))
+            hint = meant(wrong, table, known)
             raise TypeError(f"{f.__name__}() has no keyword '{wrong}'{hint}") from None
 
     return call  # type: ignore[return-value]

@@ -135,6 +135,12 @@ def test_a_summary_has_the_extremes_and_quantiles_of_paths_it_does_not_keep(tmp_
         for name in ("x", "speed"):
             for a, b in zip(short.extremes(name), whole.extremes(name)):
                 np.testing.assert_allclose(a, b, atol=1e-9)
+            bin = np.ptp(whole.outputs[name], axis=0) / 2048 + 1e-15
+            x = whole.outputs[name]
+            np.testing.assert_allclose(whole.mean(name), x.mean(axis=0), atol=1e-12)
+            np.testing.assert_allclose(whole.standard_deviation(name), x.std(axis=0, ddof=1), atol=1e-12)
+            assert (np.abs(short.mean(name) - whole.mean(name)) <= bin).all()
+            assert (np.abs(short.standard_deviation(name) - whole.standard_deviation(name)) <= bin).all()
             levels = np.array([0.0, 0.05, 0.3, 0.5, 0.95, 1.0])
             exact = whole.quantiles(name, levels)
             error = np.abs(short.quantiles(name, levels) - exact)
@@ -159,7 +165,12 @@ def test_quantiles_of_one_value_and_of_none_are_that_value_and_nan():
     same, none = Summary(3, np.array([0.0])), Summary(2, np.array([0.0]))
     same.add(np.arange(3), np.array([[0.1], [0.1], [np.nan]]))
     np.testing.assert_array_equal(same.quantiles(np.array([0.0, 0.5])), [[0.1], [0.1]])
+    np.testing.assert_array_equal(same.moments(), [[0.1], [0.0]])
+    two = Summary(2, np.array([0.0]))
+    two.add(np.arange(2), np.array([[0.0], [1.0]]))
+    np.testing.assert_allclose(two.moments(), [[0.5], [np.sqrt(0.5)]], atol=1e-3)
     none.add(np.arange(2), np.full((2, 1), np.nan))
+    assert np.isnan(none.moments()).all()
     assert np.isnan(none.quantiles(np.array([0.5]))).all()
     assert np.isnan(none.extremes.least).all()
 

@@ -8,12 +8,15 @@ import pytest
 
 import dalembert as da
 from dalembert.hints import ATTRIBUTES, KEYWORDS, MissingAttribute, explained
+from result_cases import CASES
 
-OWNERS = {"dalembert": da, **{name: getattr(da, name) for name in ATTRIBUTES if name != "dalembert"}}
+OWNERS = {n: da if n == "dalembert" else getattr(da.control, n, None) or getattr(da, n) for n in ATTRIBUTES}
 LETTERS = {
     "da": da, "control": da.control, "m": da.Mechanism, "system": da.System, "state": da.State, "run": da.Run,
-    "model": da.LinearModel,
+    "model": da.LinearModel, "sweep": da.Sweep, "runs": da.Ensemble, "rest": da.Equilibrium, "forces": da.StaticForces,
+    "study": da.Study, "plan": da.control.MotionPlan,
 }  # fmt: skip
+RESULTS = ("sweep", "ensemble", "equilibrium", "static_forces", "study", "plan")
 WORDS = [(owner, word) for owner, table in ATTRIBUTES.items() for word in table]
 
 
@@ -30,6 +33,7 @@ def objects():
         "State": x,
         "Run": run,
         "LinearModel": da.linearize(system, x),
+        **{type(y).__name__: y for y in (CASES[name]() for name in RESULTS)},
     }
 
 
@@ -41,7 +45,7 @@ def has(owner, name) -> bool:
 def test_a_hint_names_what_exists_for_a_word_that_does_not(owner, word, objects):
     hint = ATTRIBUTES[owner][word]
     assert not has(OWNERS[owner], word), f"{owner}.{word} exists; take it out of the table"
-    named = re.findall(r"\b(da|control|m|system|state|run|model)\.(\w+)(?:\.(\w+))?", hint)
+    named = re.findall(rf"\b({'|'.join(LETTERS)})\.(\w+)(?:\.(\w+))?", hint)
     assert named or "m.compile" in hint or word.startswith("add_")
     for letter, name, inner in named:
         of = LETTERS[letter]
@@ -55,14 +59,15 @@ def test_a_hint_names_what_exists_for_a_word_that_does_not(owner, word, objects)
 
 @pytest.mark.parametrize("function", KEYWORDS)
 def test_keywords_that_people_try_lead_to_those_that_exist(function, objects):
+    *package, last = function.split(".")
     owner = next((c for c in ("Mechanism", "System") if hasattr(getattr(da, c), function)), None)
-    f = getattr(getattr(da, owner), function) if owner else getattr(da, function)
+    f = getattr(getattr(da, owner or package[0]) if owner or package else da, last)
     known = inspect.signature(f).parameters
     for word, hint in KEYWORDS[function].items():
         assert word not in known
         assert any(re.search(rf"\b{name}\b", hint) for name in known), f"{hint} names no keyword of {function}"
         of = getattr(objects[owner], function) if owner else f
-        with pytest.raises(TypeError, match=rf"{function}\(\) has no keyword '{word}'; here it is "):
+        with pytest.raises(TypeError, match=rf"{last}\(\) has no keyword '{word}'; here it is "):
             of(**{word: 1})
 
 

@@ -86,9 +86,9 @@ def test_inverse_dynamics_keeps_no_memory_of_earlier_calls_or_of_other_threads()
     calls = [
         {"vdot": {"L1": 1.0, "L2": -2.0}},
         {"vdot": rng.normal(size=SYSTEM.nv), "active": {"grip": False}},
-        {"acceleration": None, "tolerance": 1e-6},
-        {"acceleration": {"L1": 0.3}, "metric": "mass"},
-        {"acceleration": rng.normal(size=SYSTEM.nv)},
+        {"vdot": None, "tolerance": 1e-6},
+        {"vdot": {"L1": 0.3}, "metric": "mass"},
+        {"vdot": rng.normal(size=SYSTEM.nv)},
     ]
 
     def answers(system, k):

@@ -26,12 +26,14 @@ from dalembert.branch.corrector import pseudoinverse
 from dalembert.branch.path import PrescribedPath
 from dalembert.branch.rows import far_from_singular
 from dalembert.errors import ArgumentError, unknown
+from dalembert.hints import hinted
 from dalembert.lazy import cached_property
 from dalembert.protocols import Inputs, SystemLike
 from dalembert.rank import rank_policy
 from dalembert.tables import Columns
 
 
+@hinted
 @dataclass(frozen=True, eq=False)
 class Sweep(ByName):
     """Positions of a mechanism at K values of what is led, on one branch, with the motion at a given speed.

@@ -19,10 +19,12 @@ from dalembert.control.evidence import ActuatorForces, explain
 from dalembert.control.measures import Measure
 from dalembert.control.plant import Plant
 from dalembert.control.references import LimitsGiven, MetricGiven
+from dalembert.hints import explained
 from dalembert.protocols import Active, Parameters, StateGiven, check_system
 from dalembert.system.system import System
 
 
+@explained
 def actuator_forces(
     system: System,
     state: StateGiven,

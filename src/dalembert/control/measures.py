@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from dalembert.checks import choice, mapping, name, number, shown, vector
 from dalembert.control.task import FrameGiven
 from dalembert.errors import ArgumentError, unknown
+from dalembert.hints import explained
 from dalembert.mechanism.body import Body, Frame
 from dalembert.mechanism.constraints import LoopJoint
 from dalembert.symbols import array, zeros
@@ -116,6 +117,7 @@ def combination(rows: Mapping[str, float]) -> Measure:
     return Measure(tuple((name(r, "the name of a row"), number(x, f"the factor of '{r}'")) for r, x in given.items()))
 
 
+@explained
 def force_along(loop: str, axis: str | ArrayLike, *, frame: FrameGiven = "ground", kind: str = "force") -> Measure:
     """The force (N) or moment (N m) of a loop's joint on its frame b, along an axis.
 

@@ -17,6 +17,7 @@ from dalembert.control.plan import MotionPlan
 from dalembert.control.references import LimitsGiven, checked_path
 from dalembert.control.stage_costs import Cost
 from dalembert.errors import ArgumentError
+from dalembert.hints import explained
 from dalembert.mechanism.constraints.expression import Expression
 from dalembert.protocols import Parameters, StateGiven, check_system
 from dalembert.simulation.results.powers import Powers
@@ -113,6 +114,7 @@ class OptimalMotion(Powers):
         return f"<motion of '{self.system.name}' in {len(self.u)} steps: cost {self.cost:.6g}; {self.message}>"
 
 
+@explained
 def optimal_motion(
     system: System,
     start: StateGiven,

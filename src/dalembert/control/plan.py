@@ -14,6 +14,7 @@ from dalembert.analysis.motion_columns import motion_columns
 from dalembert.checks import keywords, number, whole
 from dalembert.control.trajectories import Trajectory, piecewise
 from dalembert.errors import ArgumentError, unknown
+from dalembert.hints import hinted
 from dalembert.protocols import Parameters
 from dalembert.simulation.results.powers import Powers
 from dalembert.system.state import State
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from dalembert.simulation.results.run import Run
 
 
+@hinted
 @dataclass(frozen=True, eq=False)
 class MotionPlan(Powers):
     """A motion with the inputs that make it, at N + 1 times; inputs are linear in between."""
@@ -127,7 +129,7 @@ class MotionPlan(Powers):
         from dalembert.simulation.simulate import simulate
 
         known = [name for name in signature(simulate).parameters if name not in ("system", "state", "t", "u", "p")]
-        keywords(options, known, "options of MotionPlan.simulate")
+        keywords(options, known, "options of MotionPlan.simulate", of="simulate")
         default = self.duration / max(1000, 10 * len(self.t))
         period = default if period is None else number(period, "period", above=0.0)
         return simulate(

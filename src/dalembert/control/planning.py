@@ -17,6 +17,7 @@ from dalembert.control.plan import MotionPlan
 from dalembert.control.plant import Plant
 from dalembert.control.references import LimitsGiven, checked_path
 from dalembert.errors import ArgumentError, AssemblyError, unknown
+from dalembert.hints import explained
 from dalembert.mechanism.constraints.expression import Expression
 from dalembert.protocols import Parameters, StateGiven, check_system
 from dalembert.statics.limits import Bounds
@@ -26,6 +27,7 @@ from dalembert.system.system import System
 MOST = 100_000  # intervals: more is a slip of the pen
 
 
+@explained
 def plan_motion(
     system: System,
     start: StateGiven,

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 
 from dalembert import checks
 from dalembert.errors import ArgumentError, unknown
+from dalembert.hints import explained
 from dalembert.mechanism.body import Body, Frame
 from dalembert.mechanism.constraints.expression import Expression, Expressions
 from dalembert.mechanism.layout import TreeLayout
@@ -88,6 +89,7 @@ def coordinates(*names: str) -> Task:
     return Task({checks.name(name, "the name of a coordinate"): _Coordinate(name) for name in names})
 
 
+@explained
 def position(frame: FrameGiven, components: str = "xyz", *, name: str = "") -> Task:
     """The task of moving a frame's origin along some of the ground's axes, m. Rows: `name.x`, …
 
@@ -98,6 +100,7 @@ def position(frame: FrameGiven, components: str = "xyz", *, name: str = "") -> T
     return Task({f"{label}.{axis}": _TaskPlace(frame, "xyz".index(axis)) for axis in _axes(components)})
 
 
+@explained
 def orientation(frame: FrameGiven, components: str = "xyz", *, about: ArrayLike | None = None, name: str = "") -> Task:
     """The task of turning a frame: rows `name.rx`, `ry`, `rz`, the rotation vector from `about` to the frame, rad.
 

@@ -20,12 +20,12 @@ from dalembert.ensembles.variation import SAMPLINGS, Variation
 from dalembert.ensembles.work import Queue, by_executor, in_threads, shown, usual_workers
 from dalembert.errors import ArgumentError
 from dalembert.mechanism.contacts.stop import as_stops
-from dalembert.simulation.callbacks import expression, traceable
+from dalembert.simulation.callbacks import expression, steering, traceable
 from dalembert.simulation.hybrid.switch import named_switches
 from dalembert.simulation.layout import RunLayout
 from dalembert.simulation.run.context import lay_out
 from dalembert.simulation.run.segment import Segment
-from dalembert.simulation.setup import make_choices, make_setup, make_span, steers
+from dalembert.simulation.setup import make_choices, make_setup, make_span
 from dalembert.system.system import System
 
 LANES = (1, 8, 16)
@@ -76,9 +76,10 @@ def ensemble(
     p, u: parameters and constant inputs that differ, by name (a mapping or a pandas table); the others are those of the
     states (or of the guess), else the system's. A value is a number, an array with one entry for each run, or a
     distribution of `scipy.stats`. p may be a function f(k, rng) that returns the values of run k by name. u may also be
-    a controller, as in `simulate`, that all runs share; its gains differ where they are parameters of the mechanism.
-    vary: other values that differ, for the functions `states` and `controllers`. controllers: a function f(k, values)
-    that makes the controller of run k, in place of u: gains, noise with the seed k. Such runs are made alone.
+    a controller, as in `simulate` (also functions by input), that all runs share; its gains differ where they are
+    parameters of the mechanism. vary: other values that differ, for the functions `states` and `controllers`.
+    controllers: a function f(k, values) that makes the controller of run k, in place of u: gains, noise with the
+    seed k. Such runs are made alone.
     n: how many runs, where no array tells it. sampling: how distributions are drawn, "random", "latin" (hypercube) or
     "sobol"; seed: of the drawing.
     t_eval: increasing times (s) at which states are kept; without it only the last state of each run.
@@ -116,7 +117,7 @@ def ensemble(
     >>> runs.quantiles("A", [0.05, 0.95]).round(3).tolist()             # 0.1 cos(t √(g/length)) at 2 s
     [0.1, 0.1]
     """
-    checks.keywords(options, OPTIONS, "options of ensemble")
+    checks.keywords(options, OPTIONS, "options of ensemble", of="simulate")
     checks.choice(sampling, SAMPLINGS, "sampling")
     checks.choice(keep, ("states", "outputs", "summary"), "keep")
     checks.choice(paths, ("arrow", "zarr"), "paths")
@@ -127,7 +128,8 @@ def ensemble(
         raise ArgumentError(
             f"system is a {type(system).__name__}; needed: a compiled System, from mechanism.compile()."
         )
-    steered = steers(u)
+    steer = steering(system, u)
+    steered = steer is not None
     groups = {
         "p": _by_name(p, system.p_names, "p"),
         "u": {} if steered else _by_name(u, system.u_names, "u"),
@@ -147,12 +149,12 @@ def ensemble(
     choices = make_choices.__wrapped__(*(given.pop(name) for name in CHOICES))
     state = system.state(starts.q[first], starts.v[first], float(starts.t[first]))
     span = make_span(system, state, t, t_eval, None if steered else U[first])
-    law = traceable(u) if steered else None
+    law = traceable(steer) if steered else None
     if controllers is not None:
         checks.function(controllers, "controllers")
         if u is not None:
             raise ArgumentError("u and controllers are both given; needed: one of the two.")
-        law = controller_of(controllers, first, variation.varied, first)
+        law = controller_of(system, controllers, first, variation.varied, first)
     changes = {name: asked for name in ("switches", "stops") if (asked := given.pop(name)) is not None}
     setup = make_setup(system, choices, span, P[first], law, **given, phases=True)
     if changes:

@@ -13,10 +13,12 @@ from dalembert.compiler.target import host
 from dalembert.ensembles.lanes import Batch, fits
 from dalembert.errors import ArgumentError
 from dalembert.lazy import cached_property
+from dalembert.simulation.callbacks import steering
 from dalembert.simulation.layout import RunLayout
 from dalembert.simulation.results.run import Run
-from dalembert.simulation.setup import Setup, Span, steers
+from dalembert.simulation.setup import Setup, Span
 from dalembert.simulation.simulate import carried_out, simulate
+from dalembert.system.system import System
 
 if TYPE_CHECKING:
     from dalembert.ensembles.sensitivities import Derivatives
@@ -63,7 +65,9 @@ def laid_out(plan: EnsemblePlan, batch: Batch, k: int) -> tuple[RunLayout, Span]
     """The layout of run k of a batch, of its own where it has functions or parameters of its own, and its span."""
     setup = plan.setup
     if plan.controllers is not None:
-        setup = replace(setup, controller=controller_of(plan.controllers, int(batch.k[k]), batch.values, k))
+        setup = replace(
+            setup, controller=controller_of(plan.setup.system, plan.controllers, int(batch.k[k]), batch.values, k)
+        )
     plain = setup.controller is None and not setup.events and setup.coordinates is None
     shared = plain and np.array_equal(batch.p[k], setup.p)
     layout = plan.layout if shared else RunLayout(replace(setup, p=batch.p[k]))
@@ -79,7 +83,7 @@ def run_alone(plan: EnsemblePlan, batch: Batch, k: int, samples: np.ndarray | No
     setup = plan.setup
     law = setup.controller
     if plan.controllers is not None:
-        law = controller_of(plan.controllers, int(batch.k[k]), batch.values, k)
+        law = controller_of(setup.system, plan.controllers, int(batch.k[k]), batch.values, k)
     options = {name: getattr(setup, name) for name in PASSED_ON}
     return simulate(
         setup.system, setup.system.state(batch.q[k], batch.v[k], float(batch.t[k, 0])), tuple(batch.t[k]),
@@ -88,15 +92,18 @@ def run_alone(plan: EnsemblePlan, batch: Batch, k: int, samples: np.ndarray | No
     )  # fmt: skip
 
 
-def controller_of(make: Callable[[int, Mapping[str, Any]], Any], run: int, varied: Mapping[str, Any], k: int) -> Any:
+def controller_of(
+    system: System, make: Callable[[int, Mapping[str, Any]], Any], run: int, varied: Mapping[str, Any], k: int
+) -> Any:
     """The controller that a user's function makes for a run, from row k of what differs from run to run."""
     try:
         made = make(run, {name: x[k] if x.ndim > 1 else float(x[k]) for name, x in varied.items()})
     except Exception as error:
         raise ArgumentError(f"controllers({run}, …) raised {type(error).__name__}: {error}") from error
-    if not steers(made):
+    law = steering(system, made)
+    if law is None:
         raise ArgumentError(f"controllers({run}, …) gives {checks.shown(made)}; needed: a controller u(t, state).")
-    return made
+    return law
 
 
 def usual_lanes(setup: Setup) -> int:

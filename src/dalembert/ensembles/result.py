@@ -19,6 +19,7 @@ from dalembert.ensembles.sensitivities import RunSensitivities, as_result, blank
 from dalembert.ensembles.summary import Extremes, Summary, extremes
 from dalembert.ensembles.variation import Variation
 from dalembert.errors import ArgumentError, extra
+from dalembert.hints import hinted
 from dalembert.lazy import cached_property
 from dalembert.simulation.results.powers import Powers
 from dalembert.simulation.results.run import Run
@@ -30,6 +31,7 @@ from dalembert.tables import Columns
 UNITS = ("1", "m or rad", "m/s or rad/s", "J", "J")  # of EVIDENCE
 
 
+@hinted
 @dataclass(frozen=True, eq=False)
 class Ensemble(Powers):
     """Many runs of one system, one row a run. `e["A"]` is coordinate A: (n,) at the end, or (n, T) at t_eval.
@@ -95,6 +97,35 @@ class Ensemble(Powers):
         if self.status[k] == Status.NOT_BEGUN:
             raise ArgumentError(f"run {k} did not begin: {self.messages[k % len(self)]}")
         return run_alone(self._plan, self._runs, k, None)
+
+    def mean(self, name: str) -> np.ndarray:
+        """(T,), or () without t_eval: mean of an output or a coordinate over the runs that have a value.
+
+        name: of the output, or of the coordinate.
+
+        >>> import dalembert as da
+        >>> m = da.Mechanism("ball", gravity=(0, 0, -10.0))
+        >>> m.add_joint("z", da.Prismatic("z"), m.ground, m.add_body("ball", mass=1.0))
+        >>> runs = da.ensemble(m.compile(), {"z": [0.0, 1.0, 5.0]}, 1.0, t_eval=[0.0, 1.0])
+        >>> runs.mean("z").round(9).tolist(), runs.standard_deviation("z").round(4).tolist()
+        ([2.0, -3.0], [2.6458, 2.6458])
+        """
+        return self._moments(name)[0]
+
+    def standard_deviation(self, name: str) -> np.ndarray:
+        """(T,), or () without t_eval: standard deviation over the runs with a value, by n − 1; name: as in `mean`."""
+        return self._moments(name)[1]
+
+    def _moments(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        if isinstance(name, str) and name in self._summaries:
+            return self._summaries[name].moments()
+        x = np.asarray(self.values(name), dtype=float)
+        known = np.isfinite(x)
+        count, total = known.sum(axis=0), np.where(known, x, 0.0).sum(axis=0)
+        with np.errstate(invalid="ignore", divide="ignore"):  # none, or one that has no spread
+            mean = np.asarray(total / count)
+            spread = np.asarray(np.sqrt((np.where(known, x - mean, 0.0) ** 2).sum(axis=0) / (count - 1)))
+        return mean, np.where(count > 1, spread, np.nan)
 
     def quantiles(self, name: str, levels: Any = (0.05, 0.5, 0.95)) -> np.ndarray:
         """(len(levels), T), or (len(levels),) without t_eval: quantiles of an output or a coordinate over the runs.

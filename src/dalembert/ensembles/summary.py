@@ -1,4 +1,4 @@
-"""Summary of outputs whose paths would not fit into memory: extremes of each run, and counts for quantiles.
+"""Summary of outputs whose paths would not fit into memory: extremes of each run, and counts for quantiles and moments.
 
 The counts at a time are those of bins of width 2^k with edges at multiples of it; k is the least for which BINS of them
 hold all values so far. When k grows, bins are joined in pairs, so the counts depend on the values alone, not on the
@@ -52,6 +52,11 @@ class Summary:
         """(len(levels), T)"""
         return np.array([bins.quantiles(levels) for bins in self.bins]).T
 
+    def moments(self) -> tuple[np.ndarray, np.ndarray]:
+        """(T,) means and (T,) standard deviations, to a bin."""
+        mean, spread = np.array([bins.moments() for bins in self.bins]).reshape(-1, 2).T
+        return mean, spread
+
 
 class Bins:
     """Counts of the values at one time."""
@@ -94,6 +99,16 @@ class Bins:
         place = (after[-1] - 1) * levels
         below, above = (self._ranked(after, f(place).astype(np.int64)) for f in (np.floor, np.ceil))
         return np.asarray(below + (place - np.floor(place)) * (above - below))
+
+    def moments(self) -> tuple[float, float]:
+        """Mean and standard deviation (by n − 1), with the values of a bin in its middle; NaN of none, and of one."""
+        n = int(self.counts.sum())
+        if not n:
+            return np.nan, np.nan
+        used = np.flatnonzero(self.counts)
+        x = np.clip(np.ldexp(self.first + used + 0.5, self.power), self.low, self.high)
+        mean = float(self.counts[used] @ x) / n
+        return mean, float(np.sqrt(self.counts[used] @ (x - mean) ** 2 / (n - 1))) if n > 1 else np.nan
 
     def _ranked(self, after: np.ndarray, rank: np.ndarray) -> np.ndarray:
         """The values of these ranks, from 0."""

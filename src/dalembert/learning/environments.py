@@ -28,7 +28,7 @@ class EnvironmentTask:
     ) -> None:  # fmt: skip
         if not hasattr(system, "constraint_matrix"):
             raise ArgumentError(f"system is {checks.shown(system)}; needed: a compiled System, from m.compile().")
-        checks.keywords(options, ALLOWED, "options of an environment")
+        checks.keywords(options, ALLOWED, "options of an environment", of="simulate")
         self.system, self.n = system, n
         period = checks.number(period, "period", least=1e-12)
         self.duration = np.inf if duration is None else checks.number(duration, "duration", least=period)

@@ -22,7 +22,7 @@ from dalembert.analysis.at_states import AtStates, StateRows, state_rows
 from dalembert.analysis.by_name import joints_and_loops
 from dalembert.analysis.motion_columns import motion_columns
 from dalembert.errors import ArgumentError, AssemblyError, unknown
-from dalembert.hints import explained
+from dalembert.hints import explained, hinted
 from dalembert.lazy import cached_property
 from dalembert.linearization.linearize import linearize
 from dalembert.linearization.model import LinearModel
@@ -44,6 +44,7 @@ ASIDE = 0.05  # rad, or lengths of the mechanism: the first step away from one
 SHARP = 1e-10  # accuracy of Newton steps: light parts accelerate a billion times more than heavy ones
 
 
+@hinted
 @dataclass(frozen=True, eq=False)
 class Equilibrium(AtStates):
     """A state in which nothing accelerates, with the inputs that hold it."""

@@ -66,6 +66,11 @@ class Elements:
 
     def add_input(self, name: str, size: int = 1) -> ca.SX:
         """An input u of the mechanism, of `size` numbers; returns a CasADi symbol for use in forces."""
+        if isinstance(size, str) or hasattr(size, "joint"):
+            raise DescriptionError(
+                f"input '{name}' has the size {checks.shown(size)}; needed: how many numbers. An input that drives "
+                "a joint is m.add_motor(name, joint)."
+            )
         self._new(name, self.inputs, "input")
         self._new(name, self.parameters.symbols, "parameter")
         size = checks.whole(size, f"the size of input '{name}'", least=1, most=10**6, error=DescriptionError)

@@ -13,6 +13,7 @@ from dalembert.mechanism.body import Body, Frame
 from dalembert.mechanism.inertia import cylinder_inertia, planar_inertia
 from dalembert.mechanism.joints import Prismatic
 from dalembert.mechanism.mechanism import Mechanism
+from dalembert.mechanism.points import three
 from dalembert.mechanism.values import plain
 from dalembert.symbols import array, cos, is_number, sin, sqrt
 
@@ -31,7 +32,7 @@ class Linkage(Mechanism):
     parameters: {name: value}; a pin may be a function of their symbols, `lambda p: ("A", p["crank"], 0.6)`.
     ground: names of the fixed pins. bodies: {name: the pins it joins}, each one string or a list. A body of two pins is
     a uniform bar; one of more weighs as the bars of its outline, in the order given. density: kg/m. mass: kg of all
-    bodies, or {body: kg}, in place of the density.
+    bodies, or {body: kg}, in place of the density. gravity: (x, y) or (x, y, z), m/s².
 
     Each pin is a revolute joint of its name; the second joint of a pin where three bodies meet is "pin body". A pin
     that one body has alone is a frame. The result is a `Mechanism`, to which anything can be added; a body's frame is
@@ -75,6 +76,15 @@ class Linkage(Mechanism):
         for pin, those in self.holders.items():
             if len(those) == 1 and those[0] != self.ground.name and pin not in self.bodies:
                 self.add_frame(pin, self.pin(pin))
+
+    @property
+    def gravity(self) -> np.ndarray:
+        """(3,) acceleration of free fall, m/s²; may be set, also by parameters: (x, y) or (x, y, z)."""
+        return self._gravity
+
+    @gravity.setter
+    def gravity(self, value: Any) -> None:
+        self._gravity = self.parameters.checked(three(value, "gravity"), (3,), "gravity")
 
     # --- pins ---------------------------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import casadi as ca
 import numpy as np
 
+from dalembert import checks
 from dalembert.errors import ArgumentError
 from dalembert.mechanism.traced import on_expressions
 from dalembert.native.bound import SIGNATURE, Bound
@@ -133,6 +134,58 @@ def passing_state(system: System, q: np.ndarray, v: np.ndarray, t: float, p: np.
             q[where] = a.joint.unit(q[where])
     q.flags.writeable = v.flags.writeable = False
     return State(q, v, t, layout, p=p)
+
+
+def steers(u: Any) -> bool:
+    """Whether u is a controller, not constant inputs."""
+    return callable(u) or isinstance(u, expression) or is_numba(u)
+
+
+@dataclass(frozen=True)
+class Together:
+    """A controller of inputs by name: each a function of (t, state) or numbers."""
+
+    parts: tuple[tuple[str, Any], ...]
+
+    def __call__(self, t: Any, state: Any) -> dict[str, Any]:
+        """The inputs at a time t (s) and a state, by name."""
+        return {name: x(t, state) if callable(x) else x for name, x in self.parts}
+
+
+def steering(system: System, u: Any) -> Any:
+    """The controller that u is, or that a mapping of input names to functions makes; None where u is constant.
+
+    Where all functions are of CasADi, so is the controller; else it is a Python function.
+    """
+    if not isinstance(u, Mapping):
+        return u if steers(u) else None
+    laws = {name: x for name, x in u.items() if steers(x)}
+    if not laws:
+        return None
+    for name, x in u.items():
+        _, part = place(name, system.arguments.input_sizes, "input", "u")
+        if is_numba(x):
+            raise ArgumentError(
+                f"u has a Numba function for input '{name}'; needed in a mapping: a Python function of (t, state), a "
+                "da.expression or numbers. One Numba function may give all inputs at once, as u itself."
+            )
+        if any(hasattr(x, more) for more in ("fresh", "traced", "native_controller")):
+            raise ArgumentError(
+                f"u has a {type(x).__name__} for input '{name}'; it gives all inputs and is u itself, no part of it."
+            )
+        if name not in laws:
+            checks.vector(np.atleast_1d(x), part.stop - part.start, f"u['{name}']")
+    both = Together(tuple((name, _law(x) if name in laws else _plain(x)) for name, x in u.items()))
+    return expression(both) if all(isinstance(x, expression) for x in laws.values()) else both
+
+
+def _law(x: Any) -> Any:
+    return x.f if isinstance(x, expression) else x
+
+
+def _plain(x: Any) -> Any:
+    """Numbers that can be compared and hashed."""
+    return float(x) if np.ndim(x) == 0 else tuple(np.asarray(x, dtype=float).tolist())
 
 
 def controller(system: System, u: Any, p: np.ndarray) -> Callback:

@@ -16,7 +16,6 @@ from dalembert.formulations import FORMULATIONS
 from dalembert.integrators.methods import METHODS, Method
 from dalembert.lazy import cached_property
 from dalembert.protocols import Parameters, StateGiven, positions_only
-from dalembert.simulation.callbacks import expression, is_numba
 from dalembert.simulation.events import Event, named_events
 from dalembert.simulation.stabilization import Baumgarte, Projection, as_stabilization
 from dalembert.system.belonging import missed
@@ -217,11 +216,6 @@ def make_setup(
         coordinates=coordinates,
         options=options,
     )
-
-
-def steers(u: Any) -> bool:
-    """Whether u is a controller, not constant inputs."""
-    return u is not None and (callable(u) or isinstance(u, expression) or is_numba(u))
 
 
 def _check_together(system: System, choices: Choices, coordinates: Any) -> None:

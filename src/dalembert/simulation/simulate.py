@@ -11,6 +11,7 @@ from dalembert import checks
 from dalembert.errors import ArgumentError
 from dalembert.hints import explained
 from dalembert.protocols import Parameters, StateGiven
+from dalembert.simulation.callbacks import steering
 from dalembert.simulation.layout import RunLayout
 from dalembert.simulation.results.result import result
 from dalembert.simulation.results.run import Run
@@ -18,7 +19,7 @@ from dalembert.simulation.run.context import lay_out
 from dalembert.simulation.run.record_pool import give_back, plain_layout
 from dalembert.simulation.run.segment import Segment
 from dalembert.simulation.run.stepping import begin, integrate
-from dalembert.simulation.setup import Span, check_steps, make_choices, make_setup, make_span, steers
+from dalembert.simulation.setup import Span, check_steps, make_choices, make_setup, make_span
 from dalembert.system.inertia import check_mass, varies_inertia
 from dalembert.system.system import System
 
@@ -56,7 +57,8 @@ def simulate(
     t: a duration (s) from the state's time, or a span (start, end).
     t_eval: increasing times (s) in the span at which states are wanted; default: every step.
     u: constant inputs (array or by name) or a controller u(t, state): a `da.expression` in CasADi, a Numba function, or
-    a Python function. With `period` (s) it is sampled at that period and its answer held. Default: the state's inputs.
+    a Python function; or {input: expression, function or number}. With `period` (s) it is sampled at that period and
+    its answer held. Default: the state's inputs.
     p: parameters by name, where they differ from the state's, or from the system's where it has none.
     events: functions g(t, state) whose zeros are located, `da.Event`s, or a mapping of names to them.
     switches: constraints that open or close on the way: a `da.Switch`, a list of them or a mapping of names to them.
@@ -98,8 +100,8 @@ def simulate(
         choices, hashable = make_choices(*chosen), True
     except (TypeError, NotImplementedError):  # arrays, CasADi's matrices
         choices, hashable = make_choices.__wrapped__(*chosen), False
-    controller, u = (u, None) if steers(u) else (None, u)
-    state, u, p = system.arguments.resolve(state, u, p)
+    controller = steering(system, u)
+    state, u, p = system.arguments.resolve(state, u if controller is None else None, p)
     if controller is not None:
         u = None
     if varies_inertia(system, p):

@@ -20,7 +20,7 @@ from dalembert.analysis.at_states import AtStates, StateRows, state_rows
 from dalembert.analysis.by_name import joints_and_loops, row_columns
 from dalembert.analysis.motion_columns import columns, input_units, joined, multiplier_units, position_units
 from dalembert.errors import ArgumentError, unknown
-from dalembert.hints import explained
+from dalembert.hints import explained, hinted
 from dalembert.protocols import Inputs, Parameters, StateGiven, check_system
 from dalembert.statics.balance import StaticBalance, not_acting, unseen
 from dalembert.statics.limits import Bounds, least_change
@@ -32,6 +32,7 @@ Case = tuple[tuple[Any, np.ndarray], ...]  # frames, and wrenches on them in the
 MISSED = 1e-8  # of the forces at work: what may be missing of a load
 
 
+@hinted
 @dataclass(frozen=True, eq=False)
 class StaticForces(AtStates):
     """Inputs and joint forces for L load cases at a position at rest, or at each of S positions.

@@ -11,6 +11,7 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.errors import ArgumentError, unknown
+from dalembert.hints import hinted
 from dalembert.studies.estimated import aligned
 from dalembert.studies.sampling import sobol_indices
 from dalembert.system.state import State
@@ -20,6 +21,7 @@ from dalembert.tables import Columns, Tabular
 LEVELS = (0.05, 0.5, 0.95)  # quantiles of a table
 
 
+@hinted
 @dataclass(frozen=True, eq=False, repr=False)
 class Study(Tabular):
     """Results of variants of a mechanism: `study["height"]` is one result, `print(study)` a table, `report` a page.

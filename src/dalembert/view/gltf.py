@@ -18,6 +18,7 @@ import numpy as np
 from dalembert import checks
 from dalembert.analysis.sweep import Sweep
 from dalembert.errors import ArgumentError
+from dalembert.hints import explained
 from dalembert.lazy import cached_property
 from dalembert.protocols import RunLike
 from dalembert.spatial import matrix_quaternion
@@ -33,6 +34,7 @@ VERTICES = 34962  # ARRAY_BUFFER: what a view of the buffer is for
 RADII = {"rod": 0.5, "actuator": 0.6, "cable": 0.16, "spring": 0.3, "gap": 0.2}
 
 
+@explained
 def export_gltf(
     run: RunLike | Sweep,
     path: str | os.PathLike[str],

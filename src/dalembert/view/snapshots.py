@@ -10,6 +10,7 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.errors import ArgumentError, extra
+from dalembert.hints import explained
 from dalembert.protocols import Parameters, StateGiven, check_system
 from dalembert.system.system import System
 from dalembert.view.door import writing
@@ -19,6 +20,7 @@ from dalembert.view.scene import motion, scene
 MOST_NAMES = 12  # bodies in a legend
 
 
+@explained
 def snapshot(
     system: System,
     state: StateGiven,

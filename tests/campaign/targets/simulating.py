@@ -85,6 +85,8 @@ SIMULATING = {
     "dalembert.Ensemble.state": Target(on_ensemble("state"), {"k": 1}),
     "dalembert.Ensemble.run": Target(on_ensemble("run"), {"k": 1}),
     "dalembert.Ensemble.extremes": Target(on_ensemble("extremes"), {"name": "A"}),
+    "dalembert.Ensemble.mean": Target(on_ensemble("mean"), {"name": "A"}),
+    "dalembert.Ensemble.standard_deviation": Target(on_ensemble("standard_deviation"), {"name": "A"}),
     "dalembert.Ensemble.quantiles": Target(on_ensemble("quantiles"), {"name": "A", "levels": [0.1, 0.9]}),
     "dalembert.Projection": Target(
         da.Projection,
