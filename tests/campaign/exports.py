@@ -23,7 +23,7 @@ from dalembert.export.contents import make_contents
 
 WARNINGS = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Wconversion", "-Werror"]
 ZIG = [sys.executable, "-m", "ziglang", "cc"]
-LONGEST = 60  # s of cppcheck
+LONGEST = 900  # s of cppcheck
 EXACT = ["-O1", "-ffp-contract=off"]
 #: {processor: (compiler, emulator)}
 PROCESSORS: dict[str, tuple[list[str], str | None]] = {
