@@ -58,6 +58,15 @@ class MissingExtra(DalembertError, ImportError):
     """A library is needed that comes with an extra of this one."""
 
 
+def article(noun: str) -> str:
+    """The article before a noun.
+
+    >>> article("actuator")
+    'an'
+    """
+    return "an" if noun[0] in "aeiou" else "a"
+
+
 def unknown(kind: str, name: object, known: Iterable[str], where: str = "") -> UnknownName:
     """The error for a name that does not exist, with the nearest ones that do.
 

@@ -186,6 +186,7 @@ def test_a_four_bar_rests_where_its_centre_of_mass_is_level():
 
 
 def test_copies_of_an_environment_fall_as_single_runs_do():
+    pytest.importorskip("gymnasium", reason="environments need Gymnasium (extra learning)")
     _, found = example("crank_cart")
     system = found["system"]
     for one in (0, 5):

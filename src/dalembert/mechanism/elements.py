@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert import checks
-from dalembert.errors import DescriptionError, unknown
+from dalembert.errors import DescriptionError, article, unknown
 from dalembert.mechanism.body import Body, Frame, ground_body
 from dalembert.mechanism.checks import check_joint, no_joint
 from dalembert.mechanism.constraints import Constraint
@@ -179,11 +179,10 @@ class Elements:
     def _new(self, name: str, taken: dict[str, Any], kind: str) -> None:
         if name.__class__ is str and name and name not in taken:
             return
-        article = "an" if kind[0] in "aeiou" else "a"
-        checks.name(name, f"the name of {article} {kind}", error=DescriptionError)
+        checks.name(name, f"the name of {article(kind)} {kind}", error=DescriptionError)
         if name in taken:
             raise DescriptionError(
-                f"there is {article} {kind} '{name}' already; names must differ. Known: {', '.join(taken)}."
+                f"there is {article(kind)} {kind} '{name}' already; names must differ. Known: {', '.join(taken)}."
             )
 
     def _frame(self, frame: Any, where: str) -> Frame:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.errors import article
 from dalembert.mechanism.body import Frame
 from dalembert.mechanism.constraints import LoopJoint, Rod
 from dalembert.mechanism.constraints.expression import Expressions
@@ -39,14 +40,14 @@ class Ties:
             elif isinstance(c, Rod):
                 self._distance(c.name, (c.a, c.b), c.length, None, None)
             elif not (isinstance(c, Expressions) and c.kind == "coupling"):
-                self.writer.note(f"constraint '{c.name}'", f"a {c.kind} cannot be said")
+                self.writer.note(f"constraint '{c.name}'", f"{article(c.kind)} {c.kind} cannot be said")
         for f in self.m.forces.values():
             if isinstance(f, JointForce) and f.kind == "motor":
                 self._motor(f)
             elif isinstance(f, Spring) and not f.slack:
                 self._distance(f.name, f.points, f.rest_length, f.stiffness, f.damping)
             else:
-                self.writer.note(f"force '{f.name}'", f"a {f.kind} cannot be said")
+                self.writer.note(f"force '{f.name}'", f"{article(f.kind)} {f.kind} cannot be said")
         driven = {f.name for f in self.m.forces.values() if isinstance(f, JointForce) and f.kind == "motor"}
         for name in self.m.inputs:
             if name not in driven:

@@ -10,7 +10,7 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.analysis.at_states import AtStates
-from dalembert.errors import ArgumentError, unknown
+from dalembert.errors import ArgumentError, article, unknown
 from dalembert.mechanism.forces import Force, JointSpringDamper
 from dalembert.mechanism.traced import Load
 from dalembert.symbols import array
@@ -45,7 +45,7 @@ def kind_of(system: System, name: Any, kind: str | None) -> str:
         of.remove("input")  # the force is that of the input
     if len(of) > 1:
         choices = " or ".join(f'kind="{k}"' for k in of)
-        raise ArgumentError(f"'{name}' names {' and '.join(f'{_article(k)} {k}' for k in of)}; say {choices}.")
+        raise ArgumentError(f"'{name}' names {' and '.join(f'{article(k)} {k}' for k in of)}; say {choices}.")
     return of[0]
 
 
@@ -102,7 +102,3 @@ class Powers(AtStates):
             return np.zeros(r.shape)
         key, value = ("power", kind, name), force_power(system, name, kind)
         return self._through(lambda lanes: system.kernels.custom(key, ("q", "v", "u", "p", "t"), value, lanes=lanes))
-
-
-def _article(word: str) -> str:
-    return "an" if word[0] in "aeiou" else "a"
