@@ -1,6 +1,7 @@
 """Benchmarks beside peers: all parts but 'peer', or those named.
 
 python -m benchmarks [part ...] [--json PATH] [--quick]
+python -m benchmarks compare BEFORE AFTER    # two files that --json wrote
 
 Parts: calls, tree, constrained, robots, linearization, derivatives, sensitivities, diagonal, simulation, watching,
 impacts, stepping, control, compile, linalg, ensembles, reading, peer.
@@ -12,10 +13,14 @@ import argparse
 import json
 import os
 import platform
+import sys
+from contextlib import suppress
+from datetime import UTC, datetime
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 PARTS = {
     "calls": "benchmarks.calls",
@@ -54,7 +59,9 @@ PACKAGES = (
 
 
 def main() -> None:
-    """Run the parts, print their tables, write them as JSON if asked."""
+    """Run the parts, print their tables, write them as JSON if asked; or compare two such files."""
+    if sys.argv[1:2] == ["compare"]:
+        return compare(sys.argv[2:])
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Benchmarks beside peers.")
     parser.add_argument(
         "parts", nargs="*", metavar="part", help=f"any of {', '.join(PARTS)}; all but 'peer' if none is named"
@@ -66,7 +73,8 @@ def main() -> None:
         if part not in PARTS:
             parser.error(f"there is no part '{part}'; parts are: {', '.join(PARTS)}")
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # one core for everyone; NumPy is not imported yet
-    results = {"versions": versions(), "parts": {}}
+    results: dict[str, Any] = {"date": f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC", "machine": machine()}
+    results |= {"versions": versions(), "parts": {}}
     print("  ".join(f"{name} {number}" for name, number in results["versions"].items()), "\n", flush=True)
     for part in given.parts or USUAL:
         start = perf_counter()
@@ -80,6 +88,28 @@ def main() -> None:
         results["parts"][part] = [table.data() for table in tables]
     if given.json:
         given.json.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
+
+
+def compare(given: list[str]) -> None:
+    """Print what changed between two files of results."""
+    from benchmarks.compare import BEYOND, compared
+
+    parser = argparse.ArgumentParser(prog="python -m benchmarks compare", description="Two files of results.")
+    parser.add_argument("before", type=Path)
+    parser.add_argument("after", type=Path)
+    parser.add_argument("--beyond", type=float, default=BEYOND, help="smallest change shown, as a part of a number")
+    files = parser.parse_args(given)
+    for table in compared(files.before, files.after, files.beyond):
+        print(table.text())
+
+
+def machine() -> str:
+    """The processor, its cores and the system."""
+    model = platform.processor() or platform.machine()
+    with suppress(OSError):
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        model = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), model)
+    return f"{model}, {os.cpu_count()} cores, {platform.system()}"
 
 
 def versions() -> dict[str, str]:

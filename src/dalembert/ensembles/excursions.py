@@ -37,6 +37,9 @@ class Excursions:
 
     def __call__(self, record: LaneRecord, k: int, met: dict[int, list[Met]]) -> bool:
         """Carry run k on. Returns whether it goes back to a lane; else it has ended, or is to be made alone."""
+        if self.plan.setup.on_singularity == "stop":  # there it ends: alone it finds out where
+            record.outcomes[k] = LEFT
+            return False
         try:
             layout, span = laid_out(self.plan, self.batch, k)
             taken = int(record.clock[k, _NEXT])

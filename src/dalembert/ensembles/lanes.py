@@ -81,7 +81,7 @@ def fits(setup: Setup) -> bool:
     kept = setup.stabilization
     usual = kept is None or (isinstance(kept, Projection) and kept == Projection(corrections=kept.corrections))
     ends = not setup.method.fixed and any(f.bends for f in setup.system.description.forces)
-    return plain and usual and not ends and setup.method.explicit and setup.on_singularity == "continue"
+    return plain and usual and not ends and setup.method.explicit and setup.on_singularity != "warn"
 
 
 class Lanes:
