@@ -46,6 +46,8 @@ campaign: $(VENV)/.test native
 	$(BIN)/python -m tests.campaign $(or $(RUNS),100) --seed $(or $(SEED),0) --small --linear
 	$(BIN)/python -m tests.campaign.orders $(or $(ORDERS),500) --seed $(or $(SEED),0)
 	$(BIN)/python -m tests.campaign.exports
+	$(BIN)/python -m tests.campaign.drops --count $(or $(DROPS),300) --seed $(or $(SEED),0)
+	$(BIN)/python -m tests.campaign.drops --count $(or $(DROPS),300) --seed $(or $(SEED),0) --stepped
 	$(BIN)/python tests/closed_form/near_miss_table.py
 	$(BIN)/python -m pytest --dear tests
 

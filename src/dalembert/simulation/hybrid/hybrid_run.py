@@ -43,6 +43,7 @@ from dalembert.system.state import State
 
 CROWD = 60  # changes at one time, or in one singular position: more lead nowhere
 LOST = (Status.BLOCKED, Status.NOT_FINITE, Status.STEP_TOO_SMALL)  # where accelerations may have no bounds
+GAIN = 10.0  # times explicit steps: shorter implicit ones, which cost more, are not worth it
 IMPLICIT_FAILS = (Status.STEP_TOO_SMALL, Status.STEP_UNSOLVED)  # of steps of a stiff segment, whose equations bend
 CREEP = 1e-6  # over the rate of the motion: changes within this time are at one time; the shortest bounces are longer
 
@@ -164,11 +165,12 @@ def _segment(run: HybridRun) -> tuple[Status, Cause | None]:
         run.expected = ()
         _give_back(ctx)
         return Status.EVENT, at_once
-    was_stiff, t = run.state.stiff, run.t
+    was_stiff, t = run.state.stiff > 0.0, run.t
     end = _ended(ctx, integrate(ctx) if segment.rest is None else stay(ctx))
     _give_back(ctx)
     _add(run, end)
     if was_stiff and end.status in IMPLICIT_FAILS and end.state.t > t:
+        run.state = replace(run.state, stiff=-1.0)
         return Status.EVENT, None  # explicit steps again
     most = run.problem.choices.max_steps
     if run.steps >= most and end.status in (Status.EVENT, Status.DONE) and end.state.t < run.span.end:
@@ -198,11 +200,13 @@ def _next(run: HybridRun) -> Segment:
         samples = samples[(samples >= s.x.t) & (samples <= end)]
     sampling = (span.start.t, s.held_until) if problem.setup.period > 0.0 else None
     layout = problem.layout(s, run.layouts)
-    if run.record is None and not s.stiff:
+    if run.record is None and s.stiff <= 0.0:
         run.record = problem.record(layout)
-    record = None if s.stiff else run.record
-    slides = record is not None and problem.choices.method.explicit and not problem.choices.method.fixed
-    stiff = is_stiff if slides and any(how == "slides" for _, how in s.mode.touching) else None
+    record, stiff = run.record, None
+    if s.stiff > 0.0:  # the method is left again where it gains nothing
+        record, stiff = None, lambda ctx, h: h < GAIN * s.stiff
+    elif record is not None and not problem.choices.method.fixed and s.stiff == 0.0:
+        stiff = is_stiff if any(how == "slides" for _, how in s.mode.touching) else None
     return Segment(layout, Span(s.x, end, samples, s.u), not run.phases, arrival, s.step, sampling, rest, record, stiff)
 
 
@@ -253,7 +257,8 @@ def _add(run: HybridRun, end: SegmentEnd) -> None:
     run.remarks, run.expected, run.gained, run.steps = (), (), 0.0, run.steps + phase.steps
     run.state = replace(
         s, x=end.state, u=end.u, followed=s.mode, directions=directions(s.numbers), held_until=end.held_until,
-        usual_step=end.step, was_singular=end.was_singular, stiff=end.stiff,
+        usual_step=end.step, was_singular=end.was_singular,
+        stiff=-1.0 if s.stiff > 0.0 and end.stiff > 0.0 else end.stiff,
         branch=s.branch if end.branch is None else (end.state.q, end.branch),
     )  # fmt: skip
 

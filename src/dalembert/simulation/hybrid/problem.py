@@ -148,7 +148,7 @@ class HybridProblem:
         run does not depend on others.
         """
         numbers = tuple((k, tuple(np.atleast_1d(x).tolist())) for k, x in s.numbers.items())
-        key: Any = s.mode, s.done, numbers, s.stiff
+        key: Any = s.mode, s.done, numbers, s.stiff > 0.0
         found = mine.get(key)
         if found is not None:
             return found
@@ -161,7 +161,7 @@ class HybridProblem:
             own = dict.fromkeys([f"{kind} {name}" for kind, name in system.watched], GUARD)
             given = self.events(s)
             stabilized = system.rows.of or self.choices.baumgarte is None
-            method = IMPLICIT if s.stiff else self.setup.method_name
+            method = IMPLICIT if s.stiff > 0.0 else self.setup.method_name
             setup = replace(
                 self.setup, method_name=method, system=system, p=p, events={**own, **given},
                 stabilization=self.choices.stabilization if stabilized else None,

@@ -34,7 +34,7 @@ class HybridState:
     crowded_from: float = -1e300  # s: a transition
     crowd: int = 0  # transitions right after it, or in one singular position
     locked: bool = False  # whether no motion leads away from here; see `locking`
-    stiff: bool = False  # whether the next segment goes in implicit steps
+    stiff: float = 0.0  # s: explicit steps, where the next segment goes in implicit ones; −1: these were no longer
 
 
 @dataclass(frozen=True, eq=False)

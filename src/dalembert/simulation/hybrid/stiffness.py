@@ -19,7 +19,7 @@ from dalembert.simulation.run.context import Context
 from dalembert.simulation.run.located import event_values
 from dalembert.simulation.status import Ended
 
-BOUND = 2.0  # times 1/λ: longer steps of accuracy alone would not be stable
+BOUND = 1.0  # times 1/λ: steps of accuracy alone would be shorter, what turns has done so long before two looks
 
 
 def is_stiff(ctx: Context, h: float) -> bool:
@@ -28,9 +28,10 @@ def is_stiff(ctx: Context, h: float) -> bool:
     assert isinstance(system, PhaseSystem)
     if modes is None or h <= 0.0:
         return False
+    sliding = [n for n, how in system.mode.touching if how == "slides"]  # in the order of `ModeData`
     event_values(ctx, ctx.record.clock.t)
     forces, c = modes.guards.forces, system.changeable
-    at_gap = dict(zip(_sliding(system), modes.guards.slider_rows[:, 0].tolist()))
+    at_gap = dict(zip(sliding, modes.guards.slider_rows[:, 0].tolist()))
     try:
         at = Instant(c, ctx.state(), ctx.inputs.copy(), ctx.setup.p[: len(c.base.p_names)])
     except Ended:
@@ -43,9 +44,3 @@ def is_stiff(ctx: Context, h: float) -> bool:
         if len(rows) > 1 and h * c.contacts[name].friction * abs(float(forces[place])) * compliance > BOUND * slip:
             return True
     return False
-
-
-def _sliding(system: PhaseSystem) -> list[str]:
-    """Contacts that slide and press by a row of their own, in the order of `ModeData`."""
-    without = system.mode.shared
-    return [n for n, how in system.mode.touching if how == "slides" and f"{n}.gap" not in without]

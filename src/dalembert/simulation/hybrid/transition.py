@@ -65,7 +65,12 @@ def transition(
         else:
             at, rested, modes = _settled(problem, scales, at, held, touching, cause)
         if modes is None or (not locked and cause is not None and cause.kind == "slips"):
-            modes = _modes(scales, at, held, [n for n in touching if scales.sense(at, n) <= 0], cause, before)
+            stays = [n for n in touching if scales.sense(at, n) <= 0]
+            try:
+                modes = _modes(scales, at, held, stays, cause, before)
+            except Ended:
+                at = _stopped(problem, scales, at, held, touching, cause)
+                modes = _modes(scales, at, held, stays, cause, before)
         gained = at.energy - energy
         if "sticks" in modes.mode.touched.values() or modes.new:
             at = _stuck(problem, at, modes)
@@ -191,16 +196,46 @@ def _held_back(
     return at.state.v if impact is None else impact.v
 
 
+def _slow(scales: HybridScales, at: Instant, touching: Sequence[str], cause: Cause | None) -> float:
+    """The slip in a plane below which a contact may stop."""
+    slips = [k for n in touching for k in at.slip_rows(n)]
+    slow = 4.0 * scales.begins * scales.speed(at, slips[0]) if slips else 0.0
+    if cause is not None and cause.kind == "stops" and cause.of in touching:
+        slip = float(np.linalg.norm(at.speeds[at.slip_rows(cause.of)]))
+        slow *= TOGETHER if slip <= slow else 1.0
+    return slow
+
+
+def _stopped(
+    problem: HybridProblem,
+    scales: HybridScales,
+    at: Instant,
+    held: Sequence[str],
+    touching: list[str],
+    cause: Cause | None,
+) -> Instant:
+    """The instant without slips in a plane that are none.
+
+    Corners of a body that still turns have accelerations towards its middle: no forces would hold all of them at once.
+    """
+    slow, rows = _slow(scales, at, touching, cause), list[int]()
+    for name in touching:
+        slips = at.slip_rows(name) if at.changeable.contacts[name].static > 0.0 else []
+        if len(slips) > 1 and scales.sense(at, name) <= 0 and np.linalg.norm(at.speeds[slips]) <= slow:
+            rows += slips
+    if not np.abs(at.speeds[rows]).max(initial=0.0) > 0.0:
+        return at
+    rows = [*at.of(*held), *(at.gap_row[n] for n in touching if scales.sense(at, n) == 0), *rows]
+    step, _ = FactoredRows.of(at, rows).step(at.nu, -at.b[rows])
+    return problem.moved(at, at.velocities(at.nu + step))
+
+
 def _modes(
     scales: HybridScales, at: Instant, held: Sequence[str], touching: list[str], cause: Cause | None,
     before: HybridState | None = None,
 ) -> ContactModes:  # fmt: skip
     """Contact modes by forces. before: the state from whose mode something breaks away, if that is the cause."""
-    slips, sliding = [k for n in touching for k in at.slip_rows(n)], dict[str, np.ndarray]()
-    slow = 4.0 * scales.begins * scales.speed(at, slips[0]) if slips else 0.0
-    if cause is not None and cause.kind == "stops" and cause.of in touching:
-        slip = float(np.linalg.norm(at.speeds[at.slip_rows(cause.of)]))
-        slow *= TOGETHER if slip <= slow else 1.0
+    slow, sliding = _slow(scales, at, touching, cause), dict[str, np.ndarray]()
 
     def solved(lowered: str = "") -> ContactModes | None:
         return contact_modes(at, held, touching, partial(scales.still, at), slow, sliding, cause, lowered)

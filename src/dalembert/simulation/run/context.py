@@ -48,7 +48,7 @@ class Context:
     was_singular = False  # whether the segment began in a singular position, and not at the start of the run
     refused = -np.inf  # s, when a crossing was refused last
     goal: float | None = None  # s: the end, where the run goes on beyond it
-    stiff = False  # whether the segment ends to go on in implicit steps
+    stiff = 0.0  # s: the last steps, where the segment ends to go on by another method
     looked: tuple[int, float] = (0, 0.0)  # the last look at that: steps, and the time
     ended_by = -1  # the number of the event that ended the segment
     why = ""  # no motion leads on

@@ -56,5 +56,5 @@ class SegmentEnd(NamedTuple):
     held_until: float  # s: a sampled controller
     step: float  # s, the usual one
     was_singular: bool  # whether it began in a singular position, and not at the start of the run
-    stiff: bool  # whether it goes on in implicit steps
+    stiff: float  # s: the last steps, where it goes on by another method; else 0
     records: Run

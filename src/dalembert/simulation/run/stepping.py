@@ -94,7 +94,7 @@ def _advance(ctx: Context) -> Status:
         if status == Status.DONE and ctx.segment.stiff is not None and counts.steps >= ctx.looked[0] + STEPS:
             h, ctx.looked = (clock.t - ctx.looked[1]) / STEPS, (counts.steps, clock.t)
             if not run.regime.careful and ctx.segment.stiff(ctx, h):
-                ctx.stiff = True
+                ctx.stiff = h
                 return Status.EVENT
     return status
 
