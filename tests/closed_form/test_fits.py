@@ -143,7 +143,7 @@ def test_bounds_hold_and_are_named():
     ],
 )
 def test_what_cannot_be_fitted_is_refused_with_the_reason(change, message):
-    given = {"data": {"t": [0.1, 0.2], "A": [0.9, 0.8]}, "parameters": ["L"], "start": {"A": 1.0}, **change}
+    given = {"data": {"t": [0.1, 0.2], "A": [0.9, 0.8]}, "parameters": ["L"], "state": {"A": 1.0}, **change}
     with pytest.raises(da.DalembertError, match=message):
         da.fit(pendulum(), **given)
 

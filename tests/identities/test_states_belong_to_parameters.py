@@ -35,6 +35,14 @@ def stepped(environment):
     return [environment.step(np.array([0.3]))[0] for _ in range(3)][-1]
 
 
+def fitted(system, state):
+    """What a fit of gravity finds, and what its system and its states are."""
+    data = {"t": [0.05, 0.1, 0.2], "A": [0.76, 0.83, 0.95]}
+    for parameters in ({"g": 9.0}, ["g", "d"]):
+        found = da.fit(system, data, parameters, state, max_evaluations=3)
+    return [*found.estimate, *found.system.parameter_vector(None), found.system.energy(found.state(-1))]
+
+
 def exported(system, state):
     """Numbers of the start and the parameters in C."""
     with tempfile.TemporaryDirectory() as folder:
@@ -118,6 +126,7 @@ OTHERS = {
     "study": lambda s, x: (
         da.study(s, {"l1": [P["l1"]]}, {"end": lambda runs: runs.q_end[:, 0]}, method="grid", states=x, t=0.1).values
     ),
+    "fit": lambda s, x: fitted(s, x),
     "ensemble": lambda s, x: da.ensemble(s, x, 0.1, n=2, workers=1).q_end,
     "ensemble of several": lambda s, x: da.ensemble(s, [x, x], 0.1, workers=1).q_end,
     "ensemble of a function": lambda s, x: da.ensemble(s, lambda k, values: x, 0.1, n=2, workers=1).q_end,

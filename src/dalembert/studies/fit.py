@@ -51,7 +51,8 @@ def fit(
     start itself, if that is not known either.
 
     state: where the motion starts: coordinates by name, with velocities v and at time t, from which each trial is
-    assembled (with this guess), or a `State`, where no loop depends on the parameters. u: inputs, as in `da.simulate`.
+    assembled (with this guess), or a `State`, where no loop depends on the parameters; parameters of its own count. u:
+    inputs, as in `da.simulate`.
 
     sigma: standard deviations of the measurements, one or by quantity. Without it all quantities count by their own
     spread, and the noise is estimated from the residuals. bounds: {name: (least, greatest)}. rtol: of the simulations.
@@ -79,8 +80,11 @@ def fit(
     check_system(system)
     measured = Measured.read(data)
     v = {name: checks.number(x, f"v of '{name}'") for name, x in checks.mapping({} if v is None else v, "v").items()}
-    names, first = _parameters(system, parameters, state, v)
     by_name = isinstance(state, Mapping)
+    if not by_name and (own := system.arguments.resolve(state, None, None)[2]) is not None:  # the others are the state's
+        values = dict(zip(system.p_names, system.arguments.parameter_vector(own).tolist()))
+        system = system.with_parameters(values)
+    names, first = _parameters(system, parameters, state, v)
     begin = checks.number(t, "t") if by_name else system.arguments.as_state(state).t
     if measured.t[0] < begin:
         raise ArgumentError(f"the first measurement is at {measured.t[0]:g} s, before the start at t = {begin:g} s.")
