@@ -30,7 +30,7 @@ def machine():
 def main():
     system = machine().compile()
     t = np.linspace(0.0, 1.0, 37)
-    turn = control.inverse_dynamics_along(
+    turn = control.actuator_forces_along(
         system, {"crank": -2 * np.pi * t}, t, state=system.state(), metric=STRENGTH,
         limits={name: (0.0, most) for name, most in STRENGTH.items()}, cyclic=True)  # fmt: skip
     return {"system": system, "turn": turn}

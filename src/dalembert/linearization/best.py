@@ -34,7 +34,7 @@ class Best:
         self.chosen = tuple(c.index for c in (*plan.velocities, *plan.more))
         straight = plan.kernel is not None and not (plan.more and plan.rows is not None)
         #: whether coordinates at other states are found from motions in these
-        self.judges = straight and None not in self.chosen and system.selected_from is None
+        self.judges = straight and None not in self.chosen and system.kernels.selected_from is None
         self._all = len(plan.velocities) == system.nv
         self._M = system.kernel("mass_matrix") if self.judges else None
         self._A = system.kernel("constraints") if self.judges and plan.rows is not None else None

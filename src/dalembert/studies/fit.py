@@ -81,7 +81,7 @@ def fit(
     measured = Measured.read(data)
     v = {name: checks.number(x, f"v of '{name}'") for name, x in checks.mapping({} if v is None else v, "v").items()}
     by_name = isinstance(state, Mapping)
-    if not by_name and (own := system.arguments.resolve(state, None, None)[2]) is not None:  # the others are the state's
+    if not by_name and (own := system.arguments.resolve(state, None, None)[2]) is not None:
         values = dict(zip(system.p_names, system.arguments.parameter_vector(own).tolist()))
         system = system.with_parameters(values)
     names, first = _parameters(system, parameters, state, v)
