@@ -10,8 +10,8 @@ import dalembert as da
 from dalembert import rank, zoo
 from dalembert.compiler import build, cache
 from dalembert.mechanism.digest import description_digest
-from dalembert.system import kept, trace
 from dalembert.system import system as systems
+from dalembert.system import trace, trace_cache
 from random_loops import random_closed
 
 
@@ -178,7 +178,7 @@ def test_changed_sources_are_not_mixed_with_kept_kernels(fresh, traced, monkeypa
     zoo.four_bar().compile().acceleration(zoo.four_bar_start(0.6)[0])
     fresh()
     traced.clear()
-    monkeypatch.setattr(kept, "package_stamp", lambda: "another version")
+    monkeypatch.setattr(trace_cache, "package_stamp", lambda: "another version")
     zoo.four_bar().compile().acceleration(zoo.four_bar_start(0.6)[0])
     assert traced
 

@@ -12,7 +12,8 @@ The derivative of the equations as a whole, [M −Aᵀ; A 0] [δv̇; δλ] = −
     Â = [[C_q (D − B K_q), C_q K_v], [∂ÿ/∂δ K_q + ∂ÿ/∂v D, ∂ÿ/∂v K_v]]                                (3)
 
 which is Spencer's Â₂₁, Â₂₂ (4.2, appendix B), with inputs, time, quaternions (B, `Joint.transport`) and Pfaffian rows.
-Where kinematic inputs lead, (2) is replaced: δv̇ by (1) of `system.led`, and δÿ is what it makes of the coordinates.
+Where kinematic inputs lead, (2) is replaced: δv̇ by (1) of `system.prescribed`, and δÿ is what it makes of
+the coordinates.
 Velocities of the tree that are coordinates themselves drop out of (1): only the dependent ones are found (`frame`).
 """
 

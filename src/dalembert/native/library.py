@@ -25,8 +25,8 @@ from dalembert.sources import digest_of, package_stamp
 ENTRIES = {
     "begin": ("dalembert.integrators.begin", "begin"),
     "advance": ("dalembert.integrators.loop", "advance"),
-    "fill": ("dalembert.integrators.between", "fill"),
-    "locate": ("dalembert.integrators.between", "locate"),
+    "fill": ("dalembert.integrators.dense_output", "fill"),
+    "locate": ("dalembert.integrators.dense_output", "locate"),
     "run_lanes": ("dalembert.integrators.lanes", "run_lanes"),
     "in_joint_rates": ("dalembert.integrators.joint_rates", "in_joint_rates"),
     "runge_kutta": ("dalembert.integrators.explicit", "runge_kutta"),

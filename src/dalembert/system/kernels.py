@@ -19,7 +19,7 @@ from dalembert.protocols import Inputs, Parameters, StateGiven
 from dalembert.recursions.pairs import Pairs
 from dalembert.spatial import Transform
 from dalembert.symbols import all_numbers
-from dalembert.system import functions, kept
+from dalembert.system import functions, trace_cache
 from dalembert.system.equation_rows import EquationRows, arguments, is_large
 from dalembert.system.functions import FRAME_FUNCTIONS, LOOP_FUNCTIONS, OUTPUTS, trace, trace_together
 from dalembert.system.rows import RowChoice, RowNames
@@ -79,7 +79,7 @@ class Kernels:
             system = self.system
             made = self._together(name, rows, key) if lanes == 1 and system.nv > LARGE else None
             if made is None:
-                made = kept.kernel(
+                made = trace_cache.kernel(
                     self.digest, key, lanes, system.backend, lambda: self._traced(name, frame, axes, rows)
                 )
             found = self.compiled.setdefault(key, made)  # the first of two threads: addresses in use stay valid
@@ -88,11 +88,11 @@ class Kernels:
     def _together(self, name: str, rows: RowChoice, key: tuple[Any, ...]) -> Kernel | None:
         """A kernel of a large mechanism, compiled with those that a run needs besides; None where it stands alone."""
         family = next((names for names in TOGETHER if name in names), None)
-        if family is None or self.system.backend != "native" or kept.has(self.digest, key):
+        if family is None or self.system.backend != "native" or trace_cache.has(self.digest, key):
             return None
         keys = {n: (*self._key(n, None, "body", rows), 1) for n in family}
         wanted, description = {n: FUNCTIONS[n] for n in family}, self.system.description
-        made = kept.kernels(
+        made = trace_cache.kernels(
             self.digest,
             keys,
             lambda: trace_together(description, wanted, rows),
@@ -107,7 +107,7 @@ class Kernels:
     def kept_arrays(self, name: str, p: np.ndarray, make: Callable[[], Sequence[np.ndarray]]) -> Sequence[np.ndarray]:
         """Arrays that the description and parameters p alone tell, by a name, kept on disk; `make` makes them."""
         digest = None if self.system.arguments.changed is not None or self.selected_from is not None else self.digest
-        return kept.arrays(digest, ("arrays", name, p.tobytes().hex()), make)
+        return trace_cache.arrays(digest, ("arrays", name, p.tobytes().hex()), make)
 
     def custom(
         self,
@@ -130,7 +130,9 @@ class Kernels:
             system = self.system
             whole = (*place, tuple(arguments), None if named is None else tuple(named))
             traced = lambda: trace(system.description, key[0], arguments, value, rows, named)  # noqa: E731
-            found = self.compiled.setdefault(place, kept.kernel(self.digest, whole, lanes, system.backend, traced))
+            found = self.compiled.setdefault(
+                place, trace_cache.kernel(self.digest, whole, lanes, system.backend, traced)
+            )
         return found
 
     def evaluate(
@@ -220,7 +222,7 @@ class Kernels:
             s = recent_trace(self.system.description)
             return s.rows.head, work_names(s)
 
-        return kept.facts(self.digest, traced)
+        return trace_cache.facts(self.digest, traced)
 
     @cached_property
     def pairs(self) -> Pairs:

@@ -23,7 +23,7 @@ from dalembert.mechanism.topology import with_tree
 from dalembert.mechanism.touching import compliant_stops
 from dalembert.mechanism.values import is_exact_zero, vector_of
 from dalembert.protocols import Inputs, Parameters, StateGiven
-from dalembert.system import constraints, dynamics, exporting, frames, kept, moving, positions
+from dalembert.system import constraints, dynamics, exporting, frames, moving, positions, trace_cache
 from dalembert.system.acceleration import Solver
 from dalembert.system.arguments import Arguments
 from dalembert.system.diagonal import Diagonal
@@ -82,7 +82,7 @@ class System:
             check_masses(layout, mechanism.parameters)
             check_laws(layout, mechanism)
 
-        kept.checked(self.kernels.digest, check)
+        trace_cache.checked(self.kernels.digest, check)
 
     def _set_up(self, layout: TreeLayout, backend: str) -> None:
         self.layout, self.backend = layout, backend

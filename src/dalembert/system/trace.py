@@ -19,7 +19,7 @@ from dalembert.mechanism.traced import Load, TracedState
 from dalembert.recursions import kinematics
 from dalembert.recursions.newton_euler import newton_euler
 from dalembert.symbols import symbols, zeros
-from dalembert.system.led import Led, led_velocities
+from dalembert.system.prescribed import Led, led_velocities
 from dalembert.system.rows import ConstraintRows
 from dalembert.system.sharing import Shared
 from dalembert.system.sliding import Loaded, Sliding, add_sliding

@@ -14,7 +14,7 @@ from dalembert.spatial import Transform
 from dalembert.symbols import all_numbers, is_number
 from dalembert.system.system import System
 from dalembert.view.attachments import Attachments, attachments, turn_to
-from dalembert.view.given import given_solids
+from dalembert.view.described_shapes import given_solids
 from dalembert.view.outlines import rounded
 from dalembert.view.plane import sight, turned
 from dalembert.view.poses import body_poses, place_on_body

@@ -10,7 +10,7 @@ from dalembert.mechanism.traced import Load, TracedState
 
 
 class KinematicInput(Force):
-    """v̇ = u at velocity `index` of a joint. Its force follows from the motion (`system.led`) and is no load."""
+    """v̇ = u at velocity `index` of a joint. Its force follows from the motion (`system.prescribed`) and is no load."""
 
     kind = "kinematic input"
 
