@@ -24,12 +24,10 @@ def corner(heights=()) -> da.Mechanism:  # heights of these points are parameter
     raised = {name: m.add_parameter(f"{name} height", FIXED[name][2]) for name in heights}
     P = {name: np.array([*x[:2], raised[name]], dtype=object) if name in heights else x for name, x in FIXED.items()}
     for arm, mass in (("lower", 4.0), ("upper", 2.5)):
-        front, ball, along = P[f"{arm} front"], P[f"{arm} ball"], FIXED[f"{arm} rear"] - FIXED[f"{arm} front"]
-        body = m.add_body(
-            f"{arm} arm", mass=mass, com=(ball - front) / 2, inertia=da.box_inertia(mass, (0.3, 0.35, 0.03))
-        )
-        m.add_joint(arm, da.Revolute(tuple(along / np.linalg.norm(along))), m.ground.at(*front), body)
-        m.add_frame(f"{arm} ball", body.at(*(ball - front)))
+        pin, ball, along = P[f"{arm} front"], P[f"{arm} ball"], FIXED[f"{arm} rear"] - FIXED[f"{arm} front"]
+        body = m.add_body(f"{arm} arm", mass=mass, com=(ball - pin) / 2, inertia=da.box_inertia(mass, (0.3, 0.35, 0.03)))
+        m.add_joint(arm, da.Revolute(tuple(along / np.linalg.norm(along))), m.ground.at(*pin), body)
+        m.add_frame(f"{arm} ball", body.at(*(ball - pin)))
     upright = m.add_body("upright", mass=25.0, com=P["centre"] - P["lower ball"], inertia=(0.9, 1.4, 0.9))
     on = {name: upright.at(*(P[name] - P["lower ball"])) for name in ("upper ball", "tie", "centre")}
     m.add_joint("upright", da.Spherical(), "lower ball", upright)

@@ -52,7 +52,7 @@ def test_everything_that_is_saved_opens_again(opened, browser, tab, tmp_path):
     """PNG and GIF decode, the video plays, both pages open from disk without a network, model and state are read."""
     system = zoo.four_bar().compile()
     x = system.state(*zoo.four_bar_start(0.6))
-    studio, page = opened(system, x, time=0.8)
+    studio, page = opened(system, x, duration=0.8)
     page.page.click("#simulate")
     page.until("studio.state.runs.A?.more")
 

@@ -91,7 +91,7 @@ def test_a_run_is_played_paused_and_scrubbed(opened):
 
 
 def test_a_parameter_is_changed_and_the_run_is_made_again(opened):
-    studio, page = opened(parametric(), {"A": 0.6, "B": -0.1, "D": 1.4}, time=0.5)
+    studio, page = opened(parametric(), {"A": 0.6, "B": -0.1, "D": 1.4}, duration=0.5)
     page.page.click("#simulate")
     page.until("studio.state.runs.A?.more")
     first = page("studio.state.runs.A.number")
@@ -176,7 +176,7 @@ def test_modes_swing_keys_steer_and_files_are_saved(opened, tmp_path):
     """A mode moves the bodies and leaves the state alone; a key is an input while live; files are saved."""
     entry = zoo.CATALOG["cart_pole"]
     system = entry.build().compile()
-    studio, page = opened(system, system.state(*entry.start()), time=0.3)
+    studio, page = opened(system, system.state(*entry.start()), duration=0.3)
     q = studio.state.q.copy()
     page.page.click("#tab-linear")
     page.page.click("#linearize")

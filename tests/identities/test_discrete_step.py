@@ -327,7 +327,7 @@ def test_unsolvable_steps_and_states_are_refused():
         da.discrete_step(system, x.replace({"A": 0.9}), 0.01)
     with pytest.raises(da.ArgumentError, match="direction"):
         da.discrete_step(system, x, 0.01).second("q", [1.0])
-    with pytest.raises(da.ArgumentError, match="along or weights"):
+    with pytest.raises(da.ArgumentError, match="direction or weights"):
         da.discrete_step(system, x, 0.01).second("q")
     with pytest.raises(da.ArgumentError, match="bind positions"):
         da.discrete_step(zoo.chaplygin_sleigh().compile(backend="casadi"), {}, 0.01)

@@ -40,7 +40,7 @@ def fitted(system, state):
     data = {"t": [0.05, 0.1, 0.2], "A": [0.76, 0.83, 0.95]}
     for parameters in ({"g": 9.0}, ["g", "d"]):
         found = da.fit(system, data, parameters, state, max_evaluations=3)
-    return [*found.estimate, *found.system.parameter_vector(None), found.system.energy(found.state(-1))]
+    return [*found.estimate, *found.system.arguments.parameter_vector(None), found.system.energy(found.state(-1))]
 
 
 def exported(system, state):

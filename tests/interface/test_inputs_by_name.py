@@ -42,9 +42,9 @@ def test_expressions_by_name_are_one_expression(system, expected):
     u = {"along": da.expression(push), "across": da.expression(brake)}
     run = moved(system, u)
     np.testing.assert_array_equal(run.q, expected.q)  # the same machine code
-    count = len(system._kept)
+    count = len(system.memo)
     moved(system, u)
-    assert len(system._kept) == count  # and traced once
+    assert len(system.memo) == count  # and traced once
 
 
 def test_functions_expressions_and_numbers_may_be_mixed(system, expected):

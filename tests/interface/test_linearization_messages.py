@@ -110,7 +110,7 @@ def test_second_derivatives_are_asked_for_along_a_direction_or_weighted_not_both
     x = system.state(*zoo.four_bar_start(0.7))
     with pytest.raises(da.ArgumentError, match="both given; needed: one"):
         da.second_derivatives(system, x, direction=np.zeros(6), weights=np.zeros(3))
-    with pytest.raises(da.ArgumentError, match="along"):
+    with pytest.raises(da.ArgumentError, match="direction"):
         da.second_derivatives(system, x, direction=np.zeros(5))
 
 

@@ -119,7 +119,7 @@ def pose(xyz: Any = (0.0, 0.0, 0.0), rpy: Any = (0.0, 0.0, 0.0)) -> Transform:
 class TakenNames:
     """Names that are taken; a name that is taken already becomes name_2, name_3, …
 
-    >>> names = Names("ground")
+    >>> names = TakenNames("ground")
     >>> names.fresh("arm"), names.fresh("arm"), names.fresh("ground")
     ('arm', 'arm_2', 'ground_2')
     """

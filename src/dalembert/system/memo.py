@@ -19,6 +19,9 @@ class Memo:
     def __init__(self) -> None:
         self._known: dict[Any, Any] = {}
 
+    def __len__(self) -> int:
+        return len(self._known)
+
     def __call__(self, key: Any, make: Callable[[], Any]) -> Any:
         """The value of a key; make: the function that makes it when it is first asked for."""
         found = self._known.get(key)

@@ -26,7 +26,7 @@ from dalembert.simulation.hybrid.instantaneous import Instant
 from dalembert.simulation.hybrid.locking import locked_by
 from dalembert.simulation.hybrid.mode import HybridMode
 from dalembert.simulation.hybrid.problem import HybridProblem
-from dalembert.simulation.hybrid.scales import CLOSED, HybridScales
+from dalembert.simulation.hybrid.scales import BEGINS, CLOSED, HybridScales
 from dalembert.simulation.hybrid.state import HybridState, Numbers, Transition
 from dalembert.simulation.hybrid.switch import Switched
 from dalembert.simulation.hybrid.switching import Switching, moved_to_close
@@ -303,7 +303,7 @@ def _numbers(scales: HybridScales, at: Instant, modes: ContactModes, touching: S
         out["force", name] = x
     for name, d in modes.directions.items():
         joint = name in at.changeable.frictions
-        begins = scales.begins * scales.speed(at, at.friction_row(name) if joint else at.slip_rows(name)[0])
+        speed = scales.speed(at, at.friction_row(name) if joint else at.slip_rows(name)[0])
         if joint:
             out["sign", name] = d
         else:
@@ -313,12 +313,13 @@ def _numbers(scales: HybridScales, at: Instant, modes: ContactModes, touching: S
                 full[slip_names.index(at.names[row].rpartition(".")[2])] = part
             out["aim", name] = full
             if len(d) > 1:
+                begins = scales.begins * speed
                 slow = np.linalg.norm(at.speeds[at.slip_rows(name)]) < 10.0 * begins
                 out["begins", name] = float(slow)
                 out["offset", name] = 100.0 * begins if slow else -begins
                 out["start", name] = (1.0 if slow else 1e-5) * begins
                 continue
-        out["offset", name] = begins if name in modes.new else 0.0
+        out["offset", name] = BEGINS[0] * speed if name in modes.new else 0.0  # along a line a slip does not turn
     for name in modes.mode.open(at.changeable):
         stays = name in touching and scales.sense(at, name) <= 0
         out["offset", name] = SLACK * scales.unit(name) if stays else 0.0

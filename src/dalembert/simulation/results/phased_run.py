@@ -25,6 +25,7 @@ from dalembert.simulation.status import Status
 from dalembert.system.system import System
 
 LOOKED_AT = 24  # phases whose closure is looked at
+KEPT = 1e-4  # of the largest force: what a contact may pull, or friction exceed its bound. Sound runs keep 1e-10
 COUNTS = ("steps", "rejected", "evaluations", "corrections")
 
 
@@ -228,16 +229,17 @@ class PhasedRun(ContactRun):
         A contact that bears does not pull, what sticks needs no more friction than there is.
         """
 
-        def of(p: Run) -> np.ndarray:
-            system = p.system
-            if not isinstance(system, PhaseSystem):
-                return np.zeros(len(p.t))
-            forces = self._selected(p) or dict(zip(system.rows.names, p.multipliers.T))
-            if system.mode.shared and system.kernels.selected_from is None:
-                forces |= dict(zip(system.contact_rows, _shared(p).T))
-            return broken_laws(system.changeable, system.mode, forces, len(p.t))
+        return self._joined(self._laws_missed)
 
-        return self._joined(of)
+    def _laws_missed(self, p: Run) -> np.ndarray:
+        """(N,) `contact_residuals` of one phase."""
+        system = p.system
+        if not isinstance(system, PhaseSystem):
+            return np.zeros(len(p.t))
+        forces = self._selected(p) or dict(zip(system.rows.names, p.multipliers.T))
+        if system.mode.shared and system.kernels.selected_from is None:
+            forces |= dict(zip(system.contact_rows, _shared(p).T))
+        return broken_laws(system.changeable, system.mode, forces, len(p.t))
 
     def reactions(self, joint: str) -> np.ndarray:
         def of(p: Run) -> np.ndarray:
@@ -272,7 +274,7 @@ class PhasedBalance(Warnings):
 
 
 class PhasedWarnings:
-    """Warnings of a run of phases: closure of each phase, energy balance of the whole."""
+    """Warnings of a run of phases: closure of each phase, energy balance of the whole, laws of contacts."""
 
     def __init__(self, run: PhasedRun) -> None:
         phases = [p for p in run.phases if len(p.t)]
@@ -280,6 +282,18 @@ class PhasedWarnings:
         found = [PhasedBalance(run, closure=False), *(Warnings(phases[k], balance=False) for k in some)]
         self.sound = all(w.sound for w in found)
         self.sentences = list(dict.fromkeys(s for w in found for s in w.sentences))
+        for p in phases:
+            if p.system.kernels.selected_from is None:  # forces of such a phase take a kernel of its own
+                continue
+            missed = run._laws_missed(p)
+            k = int(np.argmax(missed))
+            if not missed[k] <= KEPT:
+                self.sound = False
+                self.sentences.append(
+                    f"forces miss the laws of contact and friction at t = {p.t[k]:.6g} s, by {missed[k]:.2g} of the "
+                    "largest of that phase"
+                )
+                break
 
 
 def _named_rows(phase: Run) -> list[tuple[str, str]]:

@@ -74,7 +74,10 @@ class Run(Histories):
 
     @property
     def success(self) -> bool:
-        """Whether the end, or a terminal event, was reached, with finite states, closed loops and a right balance."""
+        """Whether the end, or a terminal event, was reached, with finite states, closed loops and a right balance.
+
+        Of contacts and dry friction also whether their forces keep the laws.
+        """
         return self.status in (Status.DONE, Status.EVENT) and self._warnings.sound
 
     @property
