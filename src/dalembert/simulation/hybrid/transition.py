@@ -322,7 +322,9 @@ def _numbers(scales: HybridScales, at: Instant, modes: ContactModes, touching: S
         out["offset", name] = BEGINS[0] * speed if name in modes.new else 0.0  # along a line a slip does not turn
     for name in modes.mode.open(at.changeable):
         stays = name in touching and scales.sense(at, name) <= 0
-        out["offset", name] = SLACK * scales.unit(name) if stays else 0.0
+        sunk = max(0.0, -float(at.phi[at.gap_row[name]])) if name in touching else 0.0
+        # a guard that does not begin above zero is never seen to fall: what rises by less than it has sunk comes back
+        out["offset", name] = SLACK * scales.unit(name) if stays else 2.0 * sunk
     return out
 
 
