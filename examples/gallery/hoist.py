@@ -28,9 +28,7 @@ def hoist():
     m.add_driver("housing", "ring", 0.0)
     m.add_dc_motor("voltage", "sun", torque_constant=TORQUE, resistance=OHM)
     for name, J in (("drum", 0.05), ("sheave", 0.01)):
-        m.add_joint(
-            name, "revolute", m.ground, m.add_body(name, mass=5.0, inertia=da.planar_inertia(J), at=name), at=name
-        )
+        m.add_joint(name, "revolute", m.ground, m.add_body(name, mass=5.0, inertia=(J, J, J), at=name), at=name)
     m.add_joint("lift", "prismatic", m.ground, m.add_body("load", mass=LOAD, at="load"), at="load", axis="y")
     m.add_belt("belt", "carrier", "drum", radii=WHEELS, friction=FRICTION, pretension=PRETENSION, distance=DISTANCE)
     pulleys = [da.Pulley(n, DRUM, turn=-1) for n in ("drum", "sheave")]

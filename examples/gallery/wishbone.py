@@ -16,7 +16,7 @@ POINTS = {  # m: x forward, y outward, z up
     "rack": (0.12, 0.37, 0.24), "tie": (0.13, 0.72, 0.235), "centre": (0.0, 0.78, 0.31),
     "strut foot": (0.0, 0.60, 0.18), "strut top": (-0.01, 0.50, 0.62),
 }  # fmt: skip
-FIXED = {name: np.array(x) for name, x in POINTS.items()}
+FIXED, ARM = {name: np.array(x) for name, x in POINTS.items()}, (0.3, 0.35, 0.03)
 
 
 def corner(heights=()) -> da.Mechanism:  # heights of these points are parameters
@@ -25,7 +25,7 @@ def corner(heights=()) -> da.Mechanism:  # heights of these points are parameter
     P = {name: np.array([*x[:2], raised[name]], dtype=object) if name in heights else x for name, x in FIXED.items()}
     for arm, mass in (("lower", 4.0), ("upper", 2.5)):
         pin, ball, along = P[f"{arm} front"], P[f"{arm} ball"], FIXED[f"{arm} rear"] - FIXED[f"{arm} front"]
-        body = m.add_body(f"{arm} arm", mass=mass, com=(ball - pin) / 2, inertia=da.box_inertia(mass, SIZE))
+        body = m.add_body(f"{arm} arm", mass=mass, com=(ball - pin) / 2, inertia=da.box_inertia(mass, ARM))
         m.add_joint(arm, da.Revolute(tuple(along / np.linalg.norm(along))), m.ground.at(*pin), body)
         m.add_frame(f"{arm} ball", body.at(*(ball - pin)))
     upright = m.add_body("upright", mass=25.0, com=P["centre"] - P["lower ball"], inertia=(0.9, 1.4, 0.9))

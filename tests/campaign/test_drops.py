@@ -4,7 +4,7 @@ import pytest
 from tests.campaign.drops import dropped
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2, 4, 5, 7, 8, 11])
+@pytest.mark.parametrize("seed", [0, 1, 2, 4, 5, 7, 8, 11, 211])
 def test_drops_end_without_made_energy_or_penetration(seed):
     drop = dropped(seed)
     assert drop.status == "DONE", drop.message

@@ -8,6 +8,7 @@ from tests.identities.test_modes_as_selections import box, linkage, roped
 
 import dalembert as da
 from dalembert.simulation.hybrid.mode import Changeable, HybridMode
+from dalembert.simulation.results import phased_run
 from dalembert.simulation.results.contact_evidence import broken_laws
 
 
@@ -22,6 +23,20 @@ def test_runs_keep_the_laws_of_contact_and_friction(make):
     forces = np.stack([run.multiplier(f"{name}.gap") for name in run.contact_names], axis=1)
     assert np.abs(forces * run.gaps).max() < 1e-10 * np.abs(forces).max() * system.layout.length
     assert np.abs(forces).max() > 0.0
+
+
+def test_a_run_whose_forces_break_the_laws_is_no_success(monkeypatch):
+    """As a contact that pulls would: by a thousandth of the largest force, at one record."""
+    system, state, end = box()
+    run = da.simulate(system, state, end)
+    assert run.success
+    assert run.warnings == ()
+    found = phased_run.broken_laws
+    monkeypatch.setattr(phased_run, "broken_laws", lambda *of: np.maximum(found(*of), 1e-3 * (np.arange(of[-1]) == 1)))
+    again = da.simulate(system, state, end)
+    assert again.status == da.Status.DONE
+    assert not again.success
+    assert "forces miss the laws of contact and friction at t = " in again.message
 
 
 def test_gaps_are_those_of_the_positions():

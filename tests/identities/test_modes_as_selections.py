@@ -98,7 +98,7 @@ def agree(phase):
 
 def test_nothing_is_traced_when_the_mode_changes(monkeypatch):
     def refused(self, *args, **more):
-        raise AssertionError(f"{args} is traced for {self.mode}")
+        raise AssertionError(f"{args} is traced for {self.system.mode}")
 
     system, state, end = box(0.0)
     state = system.state(np.r_[0.9, 0.3, 0.2, 0.1, 0, 0, 0.3] / np.r_[[0.95**0.5] * 4, 1, 1, 1], state.v)

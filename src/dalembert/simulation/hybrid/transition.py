@@ -33,6 +33,8 @@ from dalembert.simulation.hybrid.switching import Switching, moved_to_close
 from dalembert.simulation.run.segment import Cause
 from dalembert.simulation.status import Ended, Status
 
+SLOWLY = 1e-3  # of the speed of the motion: what opens faster rises by 1e-6 of its way, which steps resolve
+ABOVE = 1e-14  # of a length: what is above zero whatever rounding does to a gap
 SLACK = 1e-9  # of a length: by how much a contact that touches without bearing may give way before it is hit
 TOGETHER = 30.0  # times the speed at which one contact stops: others that slide as slowly may stop with it
 USED = 1.0 - 1e-9  # of the bound of a joint that sticks: it is at it
@@ -322,10 +324,18 @@ def _numbers(scales: HybridScales, at: Instant, modes: ContactModes, touching: S
         out["offset", name] = BEGINS[0] * speed if name in modes.new else 0.0  # along a line a slip does not turn
     for name in modes.mode.open(at.changeable):
         stays = name in touching and scales.sense(at, name) <= 0
-        sunk = max(0.0, -float(at.phi[at.gap_row[name]])) if name in touching else 0.0
-        # a guard that does not begin above zero is never seen to fall: what rises by less than it has sunk comes back
-        out["offset", name] = SLACK * scales.unit(name) if stays else 2.0 * sunk
+        out["offset", name] = SLACK * scales.unit(name) if stays else _sunk(scales, at, name)
     return out
+
+
+def _sunk(scales: HybridScales, at: Instant, name: str) -> float:
+    """Offset of a contact that opens slowly from below zero, m or rad; of others 0.
+
+    Its gap may turn before it is above zero. A guard that begins below is never seen to fall.
+    """
+    row, least = at.gap_row[name], ABOVE * scales.unit(name)
+    gap, speed = float(at.phi[row]), float(at.speeds[row])
+    return least - gap if -SLACK * scales.unit(name) < gap <= 0.0 < speed < SLOWLY * scales.speed(at, row) else 0.0
 
 
 def _first_step(

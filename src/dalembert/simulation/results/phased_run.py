@@ -234,7 +234,7 @@ class PhasedRun(ContactRun):
     def _laws_missed(self, p: Run) -> np.ndarray:
         """(N,) `contact_residuals` of one phase."""
         system = p.system
-        if not isinstance(system, PhaseSystem):
+        if not isinstance(system, PhaseSystem) or not (system.mode.touching or system.mode.sticking):
             return np.zeros(len(p.t))
         forces = self._selected(p) or dict(zip(system.rows.names, p.multipliers.T))
         if system.mode.shared and system.kernels.selected_from is None:
@@ -283,7 +283,8 @@ class PhasedWarnings:
         self.sound = all(w.sound for w in found)
         self.sentences = list(dict.fromkeys(s for w in found for s in w.sentences))
         for p in phases:
-            if p.system.kernels.selected_from is None:  # forces of such a phase take a kernel of its own
+            # forces take a kernel of their own where rows are no selection, and are 0/0 in singular positions
+            if p.system.kernels.selected_from is None or p._met:
                 continue
             missed = run._laws_missed(p)
             k = int(np.argmax(missed))
