@@ -176,3 +176,21 @@ def test_no_two_classes_have_one_name():
                 places[node.name].append(path.relative_to(ROOT / "src" / "dalembert").as_posix())
     twice = {name: where for name, where in places.items() if len(where) > 1}
     assert twice == {"Model": ["jax/model.py", "torch/model.py"]}
+
+
+def test_contributing_names_what_is_there():
+    """Files, targets of make, and classes that CONTRIBUTING.md names in code."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    prose = re.sub(r"```.*?```", "", text, flags=re.DOTALL)  # examples invent files
+    named = re.findall(r"`([\w./]+)`", prose)
+    paths = [p.relative_to(ROOT).as_posix() for p in ROOT.rglob("*.*") if ".venv" not in p.parts]
+    files = {n for n in named if re.search(r"\.(py|md|txt|js|toml)$", n)} - {"helix.py"}  # the example of a new joint
+    assert len(files) > 40
+    assert [n for n in sorted(files) if not any(f"/{p}".endswith(f"/{n}") for p in paths)] == []
+    targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    asked = set(re.findall(r"(?:^|`)make ([a-z]+)", text, re.MULTILINE))
+    assert {"test", "docs", "bench"} <= asked <= targets
+    source = "\n".join(p.read_text(encoding="utf-8") for p in (ROOT / "src").rglob("*.py"))
+    classes = {n for n in named if re.fullmatch(r"(?:[A-Z][a-z]+){2,}", n)}
+    assert len(classes) > 5
+    assert [n for n in sorted(classes) if not re.search(rf"\b(?:class|def) {n}\b|^{n}\b", source, re.MULTILINE)] == []
