@@ -73,11 +73,13 @@ def _own_bytes(path: Path) -> bytes:
     """Bytes of a file; None unless it is a plain file of the user that nobody else may write."""
     how = (getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))  # a pipe would be waited for
     descriptor = os.open(path, os.O_RDONLY | sum(how))
-    with os.fdopen(descriptor, "rb") as file:
+    try:  # no file object: a job that is cancelled between its making and `with` would leave it open
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode) or _trouble(found):
             return b""
-        return file.read()
+        return b"".join(iter(lambda: os.read(descriptor, max(found.st_size, 1)), b""))
+    finally:
+        os.close(descriptor)
 
 
 def _entry(data: bytes, name: str) -> CacheEntry | None:
