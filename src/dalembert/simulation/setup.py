@@ -252,7 +252,7 @@ def _options(system: System, formulation: str, options: Any) -> dict[str, Any]:
 
 def _span(t: Any, start: float) -> tuple[float, float]:
     """First and last time from a duration, or from (start, end)."""
-    if not (isinstance(t, (list, tuple)) or (hasattr(t, "ndim") and t.ndim > 0)):
+    if not (isinstance(t, (list, tuple)) or (isinstance(getattr(t, "ndim", None), int) and t.ndim > 0)):
         return start, start + checks.number(t, "t", least=0.0)
     x = checks.vector(t, None, "t")
     if len(x) != 2:

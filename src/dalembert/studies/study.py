@@ -10,6 +10,7 @@ import numpy as np
 from dalembert import checks
 from dalembert.ensembles.ensemble import ensemble
 from dalembert.ensembles.many import sweep_many
+from dalembert.ensembles.variation import MOST
 from dalembert.errors import ArgumentError
 from dalembert.protocols import check_system
 from dalembert.studies.sampling import METHODS, drawn, gridded, named, one_at_a_time, saltelli
@@ -76,7 +77,7 @@ def study(
             "needed: along={coordinate: values} for kinematics, or states= and t= for motions; one of the two."
         )
     checks.choice(method, METHODS, "method")
-    n, seed = checks.whole(n, "n", least=1), checks.whole(seed, "seed", least=0)
+    n, seed = checks.whole(n, "n", least=1, most=MOST), checks.whole(seed, "seed", least=0)
     nominal = np.array([dict(zip(system.p_names, system.arguments.parameter_vector(None)))[name] for name in given])
     deviations = None
     if method == "grid":
