@@ -196,7 +196,7 @@ class Crosser:
         v, vdot = x.v - cone.K @ (off @ y), vdot - cone.K @ (off @ along)
         y, along = y - off @ y, along - off @ along
         speed, size = cone.opening(y), cone.opening(along)
-        if speed**2 <= exact * size * target:
+        if speed * speed <= exact * size * target:
             speed, v = 0.0, cone.c
         jerk = np.zeros(len(v))
         if speed > 0.0 or size * self.stay**2 > exact:
@@ -336,9 +336,9 @@ def branch_of(cone: TangentCone, arrival: np.ndarray | None) -> np.ndarray | Non
 
 def _first(speed: float, growth: float, way: float) -> float:
     """The first time t > 0 at which |speed t + ½ growth t²| is a way; speed ≥ 0."""
-    if growth < 0.0 and speed**2 < -2.0 * growth * way:  # it turns before, and goes so far the other way
-        return (speed + (speed**2 - 2.0 * growth * way) ** 0.5) / -growth
-    return 2.0 * way / (speed + max(speed**2 + 2.0 * growth * way, 0.0) ** 0.5)
+    if growth < 0.0 and speed * speed < -2.0 * growth * way:  # it turns before, and goes so far the other way
+        return (speed + (speed * speed - 2.0 * growth * way) ** 0.5) / -growth
+    return 2.0 * way / (speed + max(speed * speed + 2.0 * growth * way, 0.0) ** 0.5)
 
 
 def _across(speed: float, growth: float, now: float, target: float) -> tuple[float, float]:
@@ -346,11 +346,11 @@ def _across(speed: float, growth: float, now: float, target: float) -> tuple[flo
 
     A motion that turns behind the position, or before it, comes back to where it was.
     """
-    if growth >= 0.0 or speed**2 >= -2.0 * growth * (now + target):
+    if growth >= 0.0 or speed * speed >= -2.0 * growth * (now + target):
         return _first(speed, growth, now), _first(speed, growth, now + target)
-    until = _first(speed, growth, now) if speed**2 >= -2.0 * growth * now else speed / -growth
+    until = _first(speed, growth, now) if speed * speed >= -2.0 * growth * now else speed / -growth
     back = max(target - now, 0.0)
-    return until, (speed + (speed**2 - 2.0 * growth * back) ** 0.5) / -growth
+    return until, (speed + (speed * speed - 2.0 * growth * back) ** 0.5) / -growth
 
 
 def _norm(x: np.ndarray) -> float:
