@@ -12,6 +12,7 @@ import pytest
 
 import dalembert as da
 from dalembert import zoo
+from dalembert.simulation.hybrid import transition
 
 
 def cart():
@@ -147,6 +148,33 @@ def test_a_signal_while_a_controller_works_keeps_everything_so_far():
     assert run.status.name == "INTERRUPTED"
     assert 0.48 < run.t[-1] < 0.53
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.parametrize("function", ["collide", "contact_modes"])
+def test_ctrl_c_while_the_structure_changes_returns_what_was_computed(function, monkeypatch):
+    """A ball bounces; the signal comes in the transition at its third impact."""
+    m = da.Mechanism("ball", gravity=(0, 0, -10.0))
+    m.add_joint("z", da.Prismatic("z"), m.ground, m.add_body("ball", mass=1.0))
+    m.add_contact("floor", "ball", restitution=0.9)
+    system, signals = m.compile(), []
+    whole = da.simulate(system, {"z": 5.0}, 20.0)
+    third = [s.t for s in whole.switches if s.kind == "hit"][2]
+    real = getattr(transition, function)
+
+    def interrupted(instant, *rest):
+        if instant.state.t == third and not signals:
+            signals.append(third)
+            signal.raise_signal(signal.SIGINT)
+        return real(instant, *rest)
+
+    monkeypatch.setattr(transition, function, interrupted)
+    run = da.simulate(system, {"z": 5.0}, 20.0)
+    assert run.status.name == "INTERRUPTED"
+    assert third <= run.t[-1] < 20.0
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    known = int((run.t < third).sum())
+    assert known > 10
+    assert np.array_equal(run.q[:known], whole.q[:known])
 
 
 def test_ctrl_c_in_the_native_loop_returns_what_was_computed(tmp_path):

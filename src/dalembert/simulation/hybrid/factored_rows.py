@@ -37,7 +37,7 @@ class FactoredRows:
         R = instant.rows[[*rows, *closing]]
         scale = np.maximum(np.linalg.norm(R, axis=1), 1e-300)
         U, sigma, Vt = np.linalg.svd(R / scale[:, None], full_matrices=False)
-        usual = instant.usual[list(rows)]
+        usual = instant.measures.usual[list(rows)]
         if len(R) > n or sigma[-1] * float((scale[:m] / usual).min(initial=1.0)) <= met:
             left, values, _ = np.linalg.svd(R[:m] / usual[:, None])
             rank = int((values > met).sum())

@@ -33,6 +33,7 @@ from dalembert.simulation.hybrid.transition import transition
 from dalembert.simulation.results.result import result
 from dalembert.simulation.results.run import Run
 from dalembert.simulation.run.context import Context, lay_out, take_records
+from dalembert.simulation.run.interrupt import Interrupt
 from dalembert.simulation.run.record_pool import give_back
 from dalembert.simulation.run.segment import Cause, Segment, SegmentEnd
 from dalembert.simulation.run.singularities import branch
@@ -77,7 +78,7 @@ class HybridRun:
     layouts: dict[Any, ModeLayout] = field(default_factory=dict)  # of its modes
     context: Context | None = None  # of the segment under way
     record: ModeRecord | None = None  # of native code, for all segments
-    stopped: bool = False
+    interrupt: Interrupt = field(default_factory=Interrupt)
 
     @staticmethod
     def of(problem: HybridProblem, span: Span) -> HybridRun:
@@ -87,9 +88,7 @@ class HybridRun:
 
     def stop(self) -> None:
         """Ask the run to end where it is, from another thread."""
-        self.stopped = True
-        if self.context is not None:
-            self.context.interrupt.stop()
+        self.interrupt.stop()
 
     @property
     def t(self) -> float:
@@ -105,6 +104,11 @@ class HybridRun:
 
 def go(run: HybridRun, keep: Callable[[HybridRun], None] | None = None) -> tuple[Status, str]:
     """To the end, or as far as it goes; the status and the sentence about it. keep: called after every segment."""
+    with run.interrupt:
+        return _go(run, keep)
+
+
+def _go(run: HybridRun, keep: Callable[[HybridRun], None] | None) -> tuple[Status, str]:
     problem = run.problem
     try:
         at = Instant(problem.changeable, run.span.start, run.span.u, problem.setup.p)
@@ -155,8 +159,6 @@ def _segment(run: HybridRun) -> tuple[Status, Cause | None]:
     """A segment from where the run is: its status, and the cause of its end."""
     segment = _next(run)
     ctx = run.context = lay_out(segment)
-    if run.stopped:
-        ctx.interrupt.stop()
     begin(ctx)
     if run.cause is not None and (run.problem.switches or run.problem.setup.events):
         _pass_over(ctx, run)
@@ -207,7 +209,8 @@ def _next(run: HybridRun) -> Segment:
         record, stiff = None, lambda ctx, h: h < GAIN * s.stiff
     elif record is not None and not problem.choices.method.fixed and s.stiff == 0.0:
         stiff = is_stiff if any(how == "slides" for _, how in s.mode.touching) else None
-    return Segment(layout, Span(s.x, end, samples, s.u), not run.phases, arrival, s.step, sampling, rest, record, stiff)
+    kept = Span(s.x, end, samples, s.u)
+    return Segment(layout, kept, not run.phases, arrival, s.step, sampling, rest, record, stiff, run.interrupt)
 
 
 def _pass_over(ctx: Context, run: HybridRun) -> None:
@@ -299,6 +302,7 @@ def _start(run: HybridRun, scales: HybridScales, at: Instant) -> None:
 
 def _transit(run: HybridRun, scales: HybridScales) -> None:
     """From the end of a segment to the start of the next."""
+    run.interrupt.watch()
     s, cause = run.state, run.cause
     t, run.left = s.x.t, s.x
     creeps = t - s.crowded_from <= CREEP / (scales.rate or 1.0) + 1e-13 * max(1.0, abs(t))

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dalembert.lazy import cached_property
-from dalembert.rank import massless, rank_policy, reach
+from dalembert.rank import massless
 from dalembert.simulation.hybrid.mode import Changeable, HybridMode
 from dalembert.simulation.status import Ended, Status
 from dalembert.system.state import State
@@ -34,6 +34,7 @@ class Instant:
         arrival: np.ndarray | None = None,
     ):  # fmt: skip
         self.changeable, self.state, self.u, self.p = changeable, state, u, p
+        self.measures = changeable.measures(p)
         self.motion = state.v if arrival is None else arrival  # tells the branch in a singular position
         if before is not None:
             self.motion = before.motion
@@ -81,20 +82,14 @@ class Instant:
         return np.abs(self.A) @ np.abs(self.state.v) + np.abs(self.b)
 
     @cached_property
-    def units(self) -> np.ndarray:
-        """(m,) 1 rad, or the length of the mechanism: of each row."""
-        everything = self.changeable.everything
-        return np.where(everything.rows.angular, 1.0, rank_policy(everything, self.p).length)
-
-    @cached_property
     def plain(self) -> tuple[list[float], list[float]]:
-        """`sizes` and `units`, number by number."""
-        return self.sizes.tolist(), self.units.tolist()
+        """`sizes` and their units, number by number."""
+        return self.sizes.tolist(), self.measures.units.tolist()
 
     @cached_property
     def rate(self) -> float:
         """1/s: how fast the motion is, by velocities, and by accelerations that forces and friction could cause."""
-        unit = reach(self.changeable.everything, self.p)
+        unit = self.measures.reach
         a, frictions = np.abs(self.velocities(self.free)), self.changeable.frictions
         if frictions:
             most = np.array([friction.law.breakaway for friction in frictions.values()])
@@ -102,15 +97,10 @@ class Instant:
             a = np.maximum(a, (most * np.abs(by_friction)).max(axis=1))
         return float(np.maximum(np.abs(self.state.v) / unit, np.sqrt(a / unit)).max(initial=0.0))
 
-    @cached_property
-    def usual(self) -> np.ndarray:
-        """(m,) usual length of each row."""
-        return rank_policy(self.changeable.everything, self.p).sizes
-
     def limits(self, W: np.ndarray, rows: Sequence[int]) -> np.ndarray:
         """(k, n) changes of W times these rows along the motion, per rad, without those that are always dependent."""
         system, v = self.changeable.everything, self.motion
-        speed = float(np.abs(v / reach(system, self.p)).max(initial=0.0))
+        speed = float(np.abs(v / self.measures.reach).max(initial=0.0))
         if speed == 0.0 or self.b[rows].any():
             return np.zeros((0, len(v)))
         A = [
@@ -130,7 +120,7 @@ class Instant:
         if not len(free):
             return True
         v = self.velocities(free.T @ np.random.default_rng(1).normal(size=len(free)))
-        way = v * (BESIDE / float(np.abs(v / reach(system, self.p)).max()))
+        way = v * (BESIDE / float(np.abs(v / self.measures.reach).max()))
         beside = self.state.replace(q=system.plus(self.state, way))
         A = np.linalg.solve(self.L, system.evaluate("constraints", beside, p=self.p)[1].T).T
         unit = A / np.maximum(np.linalg.norm(self.rows, axis=1), 1e-300)[:, None]

@@ -36,7 +36,7 @@ def locked_by(at: Instant, held: Sequence[str], touching: Sequence[str]) -> list
         return []
     bearing = [k for k in range(len(gaps)) if stress[len(rows) - len(gaps) + k] > DEPENDENT]
     weights = stress / np.maximum(np.linalg.norm(at.rows[rows], axis=1), 1e-300)
-    if abs(weights @ at.phi[rows]) > EXACT * float(np.abs(weights * at.units[rows]).sum()):
+    if abs(weights @ at.phi[rows]) > EXACT * float(np.abs(weights * at.measures.units[rows]).sum()):
         return []
     kept = [*range(len(rows) - len(gaps)), *(len(rows) - len(gaps) + k for k in bearing)]
     _, sigma, Vt = np.linalg.svd(R[kept])

@@ -13,7 +13,7 @@ from dalembert.lazy import cached_property
 from dalembert.mechanism.contacts import DryFriction, OneSided
 from dalembert.mechanism.contacts.stop import JointStop, Stops
 from dalembert.mechanism.touching import compliant_stops, dry_frictions, one_sided
-from dalembert.rank import angular_velocities
+from dalembert.rank import angular_velocities, rank_policy, reach
 from dalembert.recursions.momentum import kinetic_energy
 from dalembert.system.functions import potential
 from dalembert.system.kernels import Kernels
@@ -23,6 +23,8 @@ from dalembert.system.system import System, redescribed
 
 if TYPE_CHECKING:
     from dalembert.compiler import Kernel
+
+MEASURED = 64  # sets of parameters whose measures are kept
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,15 @@ class AllRows(System):
 
 
 @dataclass(frozen=True, eq=False)
+class Measures:
+    """By what speeds and rows of a mechanism with certain parameters are measured."""
+
+    units: np.ndarray  # (m,) 1 rad, or the length of the mechanism: of each row
+    usual: np.ndarray  # (m,) usual length of each row in the mass metric
+    reach: np.ndarray  # (nv,) how far a velocity may lead in unit time
+
+
+@dataclass(frozen=True, eq=False)
 class Changeable:
     """The parts of a system that can change in a run: the system itself, one-sided constraints, friction of joints."""
 
@@ -138,6 +149,22 @@ class Changeable:
         forces = (*d.forces, *self.more_forces) if self.more_forces else d.forces
         found = redescribed(self.base, replace(d, constraints=rows, forces=forces), AllRows, kernels=KernelsOfAllRows)
         found.base, found.stops = self.base, self.stops
+        return found
+
+    @cached_property
+    def _measures(self) -> dict[bytes, Measures]:
+        return {}
+
+    def measures(self, p: np.ndarray) -> Measures:
+        """Of `everything` with parameters p."""
+        key = p.tobytes()
+        found = self._measures.get(key)
+        if found is None:
+            policy, angular = rank_policy(self.everything, p), self.everything.rows.angular
+            found = Measures(np.where(angular, 1.0, policy.length), policy.sizes, reach(self.everything, p))
+            if len(self._measures) >= MEASURED:
+                self._measures.clear()
+            self._measures[key] = found
         return found
 
     @property

@@ -62,7 +62,7 @@ class HybridScales:
 
     def speed(self, instant: Instant, row: int) -> float:
         """A speed of the motion in the unit of a row, for offsets."""
-        unit = instant.units
+        unit = instant.measures.units
         most = float((instant.sizes / unit).max(initial=0.0))
         return float(unit[row]) * max(most, 1e-3 * self.fastest(instant))
 

@@ -62,7 +62,8 @@ class Context:
         self.arrival = segment.arrival  # (nv,) the last velocity beside a singular position that selects a branch
         self.looked = 0, segment.span.start.t
         self.history = RunHistory(layout, segment.span.samples, recorder)
-        self.interrupt = Interrupt(layout.callbacks)
+        self.interrupt = segment.interrupt or Interrupt()
+        self.interrupt.callbacks = list(layout.callbacks)
         self.budget = StepBudget()
         self.met: list[Met] = []
         self.charts: list[tuple[float, LocalChart | None]] = []  # None: all coordinates again

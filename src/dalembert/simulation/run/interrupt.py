@@ -12,17 +12,18 @@ class Interrupt:
     """From `watch` on, the first Ctrl-C asks the run and its callbacks to end; a second one interrupts as usual.
 
     A signal that raised wherever it is seen would come between the native loop and its history, and lose records. Runs
-    that end within the first call of the native loop do not watch: setting a handler would take longer.
+    that end within the first call of the native loop do not watch: setting a handler would take longer. A run of many
+    segments has one, entered for each of them and for the whole: it also watches while the structure changes.
     """
 
-    def __init__(self, callbacks: Iterable[Any]):
-        self._callbacks, self._signalled = list(callbacks), False
+    def __init__(self, callbacks: Iterable[Any] = ()):
+        self.callbacks, self._signalled, self._depth = list(callbacks), False, 0  # those that act now
         self._old: Any = None
 
     @property
     def asked(self) -> bool:
         """Whether the run is to end: by a signal, or by a callback that raised KeyboardInterrupt."""
-        return self._signalled or (bool(self._callbacks) and any(c.interrupted for c in self._callbacks))
+        return self._signalled or (bool(self.callbacks) and any(c.interrupted for c in self.callbacks))
 
     def stop(self) -> None:
         """Ask the run to end, from another thread."""
@@ -36,14 +37,16 @@ class Interrupt:
 
     def _ask(self, *_: Any) -> None:
         self._signalled = True
-        for callback in self._callbacks:
+        for callback in self.callbacks:
             callback.interrupted = True
         signal.signal(signal.SIGINT, self._old)
 
     def __enter__(self) -> None:
-        if self._callbacks:  # their calls take longer
+        self._depth += 1
+        if self.callbacks:  # their calls take longer
             self.watch()
 
     def __exit__(self, *_: Any) -> None:
-        if self._old is not None:
+        self._depth -= 1
+        if self._depth == 0 and self._old is not None:
             signal.signal(signal.SIGINT, self._old)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dalembert.simulation.layout import RunLayout
     from dalembert.simulation.results.run import Run
     from dalembert.simulation.run.context import Context
+    from dalembert.simulation.run.interrupt import Interrupt
 
 
 class Segment(NamedTuple):
@@ -35,6 +36,7 @@ class Segment(NamedTuple):
     rest: Rest | None = None  # what holds a mechanism that does not move
     record: ModeRecord | None = None  # of native code, which all segments of the run use
     stiff: Callable[[Context, float], bool] | None = None  # whether steps of a length go better implicitly from here on
+    interrupt: Interrupt | None = None  # of the whole run, where there are several segments
 
 
 class Cause(NamedTuple):
