@@ -128,7 +128,7 @@ def _by_rows(events: Sequence[Event], values: np.ndarray, dense: Dense) -> tuple
     def root(k: int, a: float, b: float) -> float:
         if g(b)[k] == 0.0:
             return b
-        return float(brentq(lambda t: g(t)[k], a, b, xtol=1e-15 * max(1.0, abs(b)), rtol=8.9e-16))
+        return float(brentq(lambda t: g(t)[k], a, b, xtol=max(np.spacing(b), 1e-300), rtol=8.9e-16))
 
     def zero(k: int, t: float, after: np.ndarray) -> float | None:
         """When event k, `after` at t, ends a change of its sign that began before; None where there is none."""
