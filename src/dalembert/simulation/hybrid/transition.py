@@ -201,11 +201,11 @@ def _held_back(
 
 def _slow(scales: HybridScales, at: Instant, touching: Sequence[str], cause: Cause | None) -> float:
     """The slip in a plane below which a contact may stop."""
-    planes = [rows for n in touching if (rows := at.slip_rows(n))]
-    slow = 4.0 * scales.begins * scales.speed(at, planes[0][0]) if planes else 0.0
-    if cause is not None and cause.kind in ("stops", "opens", "loads") and cause.of in touching:
-        least = min((float(np.linalg.norm(at.speeds[rows])) for rows in planes), default=np.inf)
-        slow *= TOGETHER if least <= slow else 1.0
+    slips = [k for n in touching for k in at.slip_rows(n)]
+    slow = 4.0 * scales.begins * scales.speed(at, slips[0]) if slips else 0.0
+    if cause is not None and cause.kind == "stops" and cause.of in touching:
+        slip = float(np.linalg.norm(at.speeds[at.slip_rows(cause.of)]))
+        slow *= TOGETHER if slip <= slow else 1.0
     return slow
 
 
@@ -217,13 +217,13 @@ def _stops_unloaded(
     Forces of several that slide turn with their slips. Where all of these are as good as none, all stop: the one whose
     force falls to zero bears again.
     """
-    if cause is None or cause.kind != "opens" or before.mode.touched.get(cause.of) != "slides":
+    slid = [n for n, how in before.mode.touching if how == "slides" and at.slip_rows(n)]
+    if cause is None or cause.kind != "opens" or cause.of not in slid:
         return touching, cause
-    every, stops = [n for n in at.changeable.contacts if n in touching or n == cause.of], Cause("stops", cause.of)
-    slow = _slow(scales, at, every, stops)
-    if all(np.linalg.norm(at.speeds[at.slip_rows(n)]) <= slow for n in every if at.changeable.contacts[n].static > 0.0):
-        return every, stops
-    return touching, cause
+    every = [n for n in at.changeable.contacts if n in touching or n == cause.of]
+    size = {n: float(np.linalg.norm(at.speeds[at.slip_rows(n)])) for n in every}
+    stops = Cause("stops", min((n for n in every if n in slid), key=size.__getitem__))
+    return (every, stops) if max(size.values()) <= _slow(scales, at, every, stops) else (touching, cause)
 
 
 def _stopped(
