@@ -120,8 +120,14 @@ def increasing(x: Any, what: str) -> np.ndarray:
     back = np.flatnonzero(np.diff(t) <= 0)
     if len(back):
         k = int(back[0])
-        raise ArgumentError(f"{what} do not increase: {t[k + 1]:g} comes after {t[k]:g}; needed: increasing times, s.")
+        raise ArgumentError(f"{what} do not increase: {_after(t[k + 1], t[k])}; needed: increasing times, s.")
     return t
+
+
+def _after(second: float, first: float) -> str:
+    """What is wrong with two times that follow each other, in as many digits as tell them apart."""
+    digits = next((n for n in (6, 12, 17) if f"{second:.{n}g}" != f"{first:.{n}g}"), 6)
+    return f"{first:g} is there twice" if second == first else f"{second:.{digits}g} comes after {first:.{digits}g}"
 
 
 def array(

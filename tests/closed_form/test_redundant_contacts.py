@@ -62,6 +62,26 @@ def test_a_box_that_slides_flat_bears_on_its_corners_as_on_equal_springs(system)
     assert np.abs(run.v[-1]).max() < 1e-12
 
 
+@pytest.mark.parametrize(
+    ("turn", "vx", "vy"),
+    [(-7.118, 0.028, -0.055), (-1.734, -0.892, 0.841), (1.363, 1.935, -0.27), (7.746, 2.253, -1.916),
+     (-0.989, 0.243, 1.801), (3.139, -0.2, 0.024)],
+)  # fmt: skip
+def test_the_last_nanoseconds_of_a_slide_keep_the_laws(system, turn, vx, vy):
+    """Corners are unloaded and loaded ever faster before all stop; in the end forces turn within 1e-10 s."""
+    start = [0.0, 0.0, 0.0, vx, vy, turn]
+    run = da.simulate(system, system.state(np.r_[1, 0, 0, 0, 0, 0, SIZE[2] / 2], np.r_[0, 0, turn, vx, vy, 0]), 0.7)
+    assert run.success, run.message
+    assert run.contact_residuals.max() < 1e-2  # at a record whose time is known to 1e-6 of what is left of the slide
+    assert np.sum(run.contact_residuals > 1e-6) <= 2
+    assert np.abs(run.v[-1]).max() < 1e-12
+    stopped = next(s.t for s in run.switches if s.kind == "sticks")
+    there = solve_ivp(pushed, (0.0, stopped - 1e-5), start, rtol=1e-11, atol=1e-13, method="DOP853").y[:3, -1]
+    here = run(stopped - 1e-5)
+    angle = 2.0 * np.arctan2(here["free.qz"], here["free.qw"])
+    np.testing.assert_allclose([here["free.x"], here["free.y"], angle], there, rtol=0, atol=1e-8)
+
+
 def _directions(y):
     slip = np.array(y[3:5]) + y[5] * np.array([(-b, a) for a, b in CORNERS])
     return slip / np.linalg.norm(slip, axis=1, keepdims=True)

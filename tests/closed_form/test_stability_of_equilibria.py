@@ -69,6 +69,8 @@ def test_statics_say_that_ropes_and_contacts_do_not_act():
     body = m.add_body("body", mass=1.0, inertia=(0.1, 0.1, 0.1))
     m.add_joint("z", da.Prismatic("z"), m.ground, body)
     m.add_rope("rope", [m.ground.at(0, 0, 1), body], length=1.5)
+    with pytest.raises(da.ArgumentError, match=r"no inputs to hold it.* do not act here: 'rope'"):
+        da.static_forces(m.compile(), {"z": -0.5})
     m.add_motor("M", "z")
     system = m.compile()
     with pytest.raises(da.AssemblyError, match=r"ropes and rigid stops do not act here: 'rope'"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -119,29 +119,52 @@ def _by_rows(events: Sequence[Event], values: np.ndarray, dense: Dense) -> tuple
         slice(run.events.u_index, run.events.u_index + run.nu),
     )
 
-    def g(t: float, k: int) -> float:
+    def g(t: float) -> np.ndarray:
         row = dense.rows(np.array([t]))[0]
         if run.events.u_index:
             run.watch.x[given] = row[inputs]
-        return float(run.watch.at(t, row[:n])[k])
+        return np.array(run.watch.at(t, row[:n])[: len(events)])
 
     def root(k: int, a: float, b: float) -> float:
-        return b if g(b, k) == 0.0 else float(brentq(g, a, b, args=(k,), xtol=1e-15 * max(1.0, abs(b)), rtol=8.9e-16))
+        if g(b)[k] == 0.0:
+            return b
+        return float(brentq(lambda t: g(t)[k], a, b, xtol=max(np.spacing(b), 1e-300), rtol=8.9e-16))
 
-    for k, event in enumerate(events):
-        if not event.wants(values[0, k], values[1, k]):
-            continue
-        of, end, turns = k, t1, run.directions[k] == TURNS
-        try:
-            if turns:
-                of, end = k - 1, root(k, t0, t1)
-                if not (values[0, of] > 0.0 and values[1, of] > 0.0 and g(end, of) < 0.0):
-                    continue
-            when = root(of, t0, end)
-            hits.append((when, dense.rows(np.array([when]))[0], of))
-        except ValueError:  # no number between
-            failed = failed or not turns
-    return sorted(hits, key=lambda hit: hit[0]), failed
+    def zero(k: int, t: float, after: np.ndarray) -> float | None:
+        """When event k, `after` at t, ends a change of its sign that began before; None where there is none."""
+        of, end, turns = k, t, run.directions[k] == TURNS
+        if turns:
+            of, end = k - 1, root(k, t0, t)
+            if not (values[0, of] > 0.0 and after[of] > 0.0 and g(end)[of] < 0.0):
+                return None
+        return root(of, t0, end)
+
+    def found(which: Iterable[int], t: float, after: np.ndarray) -> list[Hit]:
+        nonlocal failed
+        out = list[Hit]()
+        for k in which:
+            if not events[k].wants(values[0, k], after[k]):
+                continue
+            try:
+                when = zero(k, t, after)
+            except ValueError:  # no number between
+                failed = failed or run.directions[k] != TURNS
+                continue
+            if when is not None:
+                out.append((when, dense.rows(np.array([when]))[0], k - (run.directions[k] == TURNS)))
+        return out
+
+    hits, own = found(range(len(events)), t1, values[1]), range(run.events.own)
+    for _ in own:  # the first of these ends the segment: others may change their signs before it and change back
+        first = min((hit for hit in hits if hit[2] in own), key=itemgetter(0), default=None)
+        if first is None:
+            break
+        end, _, which = first
+        before = [hit for hit in found(own, end, g(end)) if hit[0] < end and hit[2] != which]
+        if not before:
+            break
+        hits += before
+    return sorted(hits, key=itemgetter(0)), failed
 
 
 def ending(hits: Sequence[Hit], events: Sequence[Event], own: int = 0) -> Hit | None:

@@ -162,7 +162,9 @@ def static_forces(
     """
     check_system(system)
     if not system.u_names:
-        raise ArgumentError(f"'{system.name}' has no inputs to hold it; add motors (mechanism.add_motor).")
+        raise ArgumentError(
+            f"'{system.name}' has no inputs to hold it; add motors (mechanism.add_motor).{unseen(system.layout)}"
+        )
     bounds = Bounds.of(system.u_names, limits, "input").within(system.layout.mechanism.forces)
     checks.choice(axes, ("world", "body"), "axes")
     given, many = _positions(state)

@@ -36,7 +36,7 @@ from dalembert.simulation.status import Ended, Status
 SLOWLY = 1e-3  # of the speed of the motion: what opens faster rises by 1e-6 of its way, which steps resolve
 ABOVE = 1e-14  # of a length: what is above zero whatever rounding does to a gap
 SLACK = 1e-9  # of a length: by how much a contact that touches without bearing may give way before it is hit
-TOGETHER = 30.0  # times the speed at which one contact stops: others that slide as slowly may stop with it
+TOGETHER = 30.0  # times the speed of a contact that stops or is a pivot: others that slide as slowly may stop with it
 USED = 1.0 - 1e-9  # of the bound of a joint that sticks: it is at it
 
 
@@ -60,6 +60,7 @@ def transition(
             changes += closed(changeable, x, switched, impact, note)
         if impact is not None:
             at = problem.moved(at, impact.v)  # v⁺
+        touching, cause = _stops_unloaded(scales, at, before, touching, cause)
         locked, rested, modes = _locked(scales, at, held, touching), list[str](), None
         if locked:
             at = problem.moved(at, np.zeros(len(at.state.v)))
@@ -206,6 +207,23 @@ def _slow(scales: HybridScales, at: Instant, touching: Sequence[str], cause: Cau
         slip = float(np.linalg.norm(at.speeds[at.slip_rows(cause.of)]))
         slow *= TOGETHER if slip <= slow else 1.0
     return slow
+
+
+def _stops_unloaded(
+    scales: HybridScales, at: Instant, before: HybridState, touching: list[str], cause: Cause | None
+) -> tuple[list[str], Cause | None]:
+    """What touches, and the cause, where a contact is unloaded at the very end of a slide.
+
+    Forces of several that slide turn with their slips. Where all of these are as good as none, all stop: the one whose
+    force falls to zero bears again.
+    """
+    slid = [n for n, how in before.mode.touching if how == "slides" and at.slip_rows(n)]
+    if cause is None or cause.kind != "opens" or cause.of not in slid:
+        return touching, cause
+    every = [n for n in at.changeable.contacts if n in touching or n == cause.of]
+    size = {n: float(np.linalg.norm(at.speeds[at.slip_rows(n)])) for n in every}
+    stops = Cause("stops", min((n for n in every if n in slid), key=size.__getitem__))
+    return (every, stops) if max(size.values()) <= _slow(scales, at, every, stops) else (touching, cause)
 
 
 def _stopped(
