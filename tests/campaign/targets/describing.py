@@ -158,8 +158,8 @@ ADDING: dict[str, dict[str, Any]] = {
     "close_loop": {"name": "new", "joint": da.Revolute("z"), "a": "b", "b": "ground", "at": TWO[0]},
     "add_rod": {"name": "new", "a": "a", "b": "c", "length": 1.0, "at": TWO},
     "add_contact": {
-        "name": "new", "frame": "a", "on": "c", "radius": 0.1, "restitution": 0.5, "friction": 0.2,
-        "static_friction": 0.3,
+        "name": "new", "frame": "a", "on": "c", "radius": 0.0, "on_radius": 0.0, "shape": ("capsule", (0.1, 0.2)),
+        "on_shape": ("capsule", (0.1, 0.3)), "restitution": 0.5, "friction": 0.2, "static_friction": 0.3,
         "at": (0.1, 0.2),
     },
     "add_rope": {"name": "new", "points": ["a", "c"], "length": 1.0, "restitution": 0.5, "at": TWO},

@@ -105,6 +105,7 @@ ATTACHMENT: Keys = {
 }
 FRICTION: Keys = dict.fromkeys(("coulomb", "static", "stribeck", "load", "exponent"), "number")
 STOPS: Keys = {"restitution": "number", "stiffness": "number", "damping": "number"}
+OUTLINE: Keys = {"type!": "kind of outline", "size!": "size"}  # of what touches
 CONTACTS: dict[str, Keys] = {
     "contact": {
         "frame!": "place",
@@ -112,6 +113,8 @@ CONTACTS: dict[str, Keys] = {
         "on": "place",
         "radius": "value",
         "on_radius": "value",
+        "shape": "outline of a contact",
+        "on_shape": "outline of a contact",
         "restitution": "number",
         "friction": "number",
         "static_friction": "number",
