@@ -26,6 +26,7 @@ from dalembert.mechanism.elements import Elements
 from dalembert.mechanism.forces import StickingCoupling
 from dalembert.mechanism.joints import Joint
 from dalembert.mechanism.joints.attachment import Attachment
+from dalembert.mechanism.notes import Note
 from dalembert.mechanism.outlines import Outline, check_pair, outline
 from dalembert.mechanism.values import is_exact_zero
 
@@ -94,6 +95,53 @@ class Touchable(Elements):
             stick = checks.number(static_friction, f"the static friction of {what}", least=mu, error=DescriptionError)
         on = (b, Core.PLANE, (), 0.0) if isinstance(b, Frame) else (b.frame, b.core, b.size, b.radius)
         return Contact(name, a.frame, a.core, a.size, a.radius, *on, e, mu, stick)
+
+    def add_contacts(
+        self,
+        *,
+        floor: Any = None,
+        bodies: Iterable[Any] | None = None,
+        between: Any = (),
+        exclude: Any = (),
+        friction: float | None = None,
+        restitution: float | None = None,
+        shapes: str | None = None,
+    ) -> list[Note]:
+        """Make contacts of the shapes that bodies have, with a floor and with each other; gives what can have none.
+
+        floor: the frame whose x-y plane it is; default: planes of the ground among the shapes, else x-y of the ground;
+        False: none. bodies: those whose shapes count, default all. between: pairs of bodies that touch each other too,
+        or "all", but for those that a joint or loop joins. exclude: pairs that do not. friction, restitution: of all
+        contacts, default as the shapes say. shapes: "collision", those a model file gives for contacts
+        (`Body.add_collider`), or "drawn", those of pictures; default: the former where there are any.
+
+        Boxes touch planes with their corners, capsules with their ends, cylinders with the lowest points of both rims
+        and four more that they stand on; spheres and ellipsoids at one point. Spheres touch spheres, capsules, boxes
+        and cylinders, capsules touch capsules, also with their ends. Other pairs, and meshes, are left out; the notes
+        that are returned, and kept in `notes`, tell which. Contacts are called after their bodies: "foot corner 3",
+        "arm on table". See `add_contact` for one alone.
+
+        >>> import dalembert as da
+        >>> m = da.Mechanism("crate")
+        >>> crate = m.add_body("crate", solid=da.solid("box", (0.4, 0.3, 0.2), density=500.0))
+        >>> m.add_joint("free", da.Free(), m.ground, crate)
+        >>> m.add_contacts(friction=0.5)
+        []
+        >>> len(m.contacts), list(m.contacts)[0]
+        (8, 'crate corner 1')
+        """
+        from dalembert.mechanism.colliders import meetings
+
+        law = {"friction": friction, "restitution": restitution}
+        for key, x in law.items():
+            if x is not None:
+                most = 1.0 if key == "restitution" else None
+                checks.number(x, f"{key} of add_contacts", least=0.0, most=most, error=DescriptionError)
+        found = meetings(self, floor, bodies, between, exclude, law, shapes)
+        for contact in found.found:
+            self._touch(contact)
+        self.notes.extend(found.notes)  # type: ignore[attr-defined]
+        return found.notes
 
     def add_rope(
         self, name: str, points: Sequence[Any], *, length: Any = None, restitution: float = 0.0, at: Any = None
