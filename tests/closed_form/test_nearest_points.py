@@ -54,7 +54,7 @@ def numbers(f, *given):
     return [np.array(x).squeeze() for x in f(*given)]
 
 
-@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: " ".join(core.value for core in pair))
+@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: " ".join(core.name.lower() for core in pair))
 def test_the_distance_is_that_of_the_convex_sets(pair):
     """Also: both points belong to the cores, the line between them is along n, and ∂(distance)/∂o is n."""
     rng = np.random.default_rng(3)

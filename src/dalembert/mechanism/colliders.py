@@ -218,7 +218,10 @@ def meetings(
     what = "bodies of add_contacts"
     chosen = list(m.bodies.values())
     if bodies is not None:
-        chosen = [body_of(m, x, what) for x in checks.items(bodies, what, "bodies or names, in a list", error=DescriptionError)]
+        chosen = [
+            body_of(m, x, what)
+            for x in checks.items(bodies, what, "bodies or names, in a list", error=DescriptionError)
+        ]
     have = any(body.colliders for body in m.bodies.values())
     kinds = ("collision", "drawn")
     kind = kinds[not have] if shapes is None else checks.choice(shapes, kinds, "shapes", error=DescriptionError)

@@ -78,11 +78,15 @@ def check_pair(a: Outline, b: Outline | None, what: str) -> None:
     """Refuse two shapes, or one on a plane, that do not touch at one point."""
     fault = why_not(a.core, Core.PLANE if b is None else b.core)
     if fault:
-        raise DescriptionError(f"{what} is between {article(a.kind)} {a.kind} and a {'plane' if b is None else b.kind}: {fault}")
+        raise DescriptionError(
+            f"{what} is between {article(a.kind)} {a.kind} and a {'plane' if b is None else b.kind}: {fault}"
+        )
     if b is not None and is_zero_length(a.radius) and is_zero_length(b.radius):
         if a.core is b.core is Core.POINT:
             raise DescriptionError(f"{what} has radius 0 and on_radius 0; needed: one of them above 0.")
-        raise DescriptionError(f"{what} is between {article(a.kind)} {a.kind} and a {b.kind}; needed: a radius above 0.")
+        raise DescriptionError(
+            f"{what} is between {article(a.kind)} {a.kind} and a {b.kind}; needed: a radius above 0."
+        )
 
 
 def why_not(a: Core, b: Core) -> str:

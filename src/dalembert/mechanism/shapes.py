@@ -1,4 +1,4 @@
-"""Shapes of bodies for pictures: boxes, spheres, cylinders, meshes. They have no effect on the motion."""
+"""Shapes of bodies: boxes, spheres, cylinders, meshes. Pictures show them; contacts can be made of them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SIZES: dict[str, tuple[int, ...]] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shape:
-    """A shape fixed to a body; it has no mass and touches nothing.
+    """A shape fixed to a body; it has no mass, and touches nothing until `Mechanism.add_contacts` is called.
 
     kind and size (m): "box" (three full edges), "sphere" (radius), "cylinder" and "capsule" (radius, length along z, a
     capsule's without its caps), "rod" (radius, length: from the origin along z, with round ends), "wheel" (radius,

@@ -136,7 +136,7 @@ class Touchable(Elements):
         for key, x in law.items():
             if x is not None:
                 most = 1.0 if key == "restitution" else None
-                checks.number(x, f"{key} of add_contacts", least=0.0, most=most, error=DescriptionError)
+                checks.number(x, f"the {key} of add_contacts", least=0.0, most=most, error=DescriptionError)
         found = meetings(self, floor, bodies, between, exclude, law, shapes)
         for contact in found.found:
             self._touch(contact)

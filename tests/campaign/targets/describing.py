@@ -162,6 +162,10 @@ ADDING: dict[str, dict[str, Any]] = {
         "on_shape": ("capsule", (0.1, 0.3)), "restitution": 0.5, "friction": 0.2, "static_friction": 0.3,
         "at": (0.1, 0.2),
     },
+    "add_contacts": {
+        "floor": "tip", "bodies": ["a", "b", "c"], "between": [("a", "c")], "exclude": [("a", "b")], "friction": 0.5,
+        "restitution": 0.1, "shapes": "drawn",
+    },
     "add_rope": {"name": "new", "points": ["a", "c"], "length": 1.0, "restitution": 0.5, "at": TWO},
     "add_point_on_line": {"name": "new", "point": "b", "line": "ground", "axis": "x", "at": TWO[0]},
     "add_point_in_plane": {"name": "new", "point": "b", "plane": "ground", "normal": "y", "at": TWO[0]},
@@ -227,6 +231,19 @@ DESCRIBING = {
     "dalembert.Body.add_shape": Target(
         lambda **a: bench().bodies["a"].add_shape(**a),
         {**SHAPE, "at": (0.0, 0.0, 1.0), "rotation": da.rotation("x", 0.1)},
+    ),
+    "dalembert.Body.add_collider": Target(
+        lambda **a: bench().bodies["a"].add_collider(**a),
+        {
+            "shape": da.Shape("sphere", 0.1),
+            "friction": 0.5,
+            "restitution": 0.2,
+            "combine": "greatest",
+            "group": 1,
+            "against": 3,
+            "apart": ["left"],
+            "together": ["feet"],
+        },
     ),
     "dalembert.read": Target(da.read, {"path": written, "strict": False}),
     "dalembert.read_model": Target(da.read_model, {"path": written, "strict": False}),

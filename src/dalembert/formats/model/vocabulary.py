@@ -38,9 +38,10 @@ BODY: Keys = {
     "at": "point",
     "rotation": "rotation",
     "shapes": "shapes",
+    "colliders": "colliders",
     "let": "let",
 }
-GROUND: Keys = {"shapes": "shapes"}
+GROUND: Keys = {"shapes": "shapes", "colliders": "colliders"}
 #: solids whose inertia follows from the mass of their body
 SOLIDS: dict[str, Keys] = {
     "point": {},
@@ -75,6 +76,17 @@ SHAPE: Keys = {
     "file": "text",
     "scale": "numbers",
     "name": "text",
+}
+#: a shape that may touch others: what is said of its contacts, besides
+COLLIDER: Keys = {
+    **SHAPE,
+    "friction": "number",
+    "restitution": "number",
+    "combine": "rule of a pair",
+    "group": "bits",
+    "against": "bits",
+    "apart": "labels",
+    "together": "labels",
 }
 #: joint types and what each has of its own
 JOINTS: dict[str, Keys] = {

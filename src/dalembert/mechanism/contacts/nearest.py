@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from enum import Enum
+from enum import IntEnum
 from typing import Any
 
 import casadi as ca
@@ -22,16 +22,16 @@ UPRIGHT = 1e-12  # rad: a disc that leans less touches a plane near its centre
 PARALLEL = 1e-12  # of squares of lengths: segments within 1e-6 rad of each other are nearest in the middle of both
 
 
-class Core(Enum):
+class Core(IntEnum):
     """What a shape is without its skin; z of its frame is the axis."""
 
-    PLANE = "plane"
-    POINT = "point"
-    SEGMENT = "segment"  # (length)
-    BOX = "box"  # (three edges)
-    CYLINDER = "cylinder"  # (radius, length)
-    DISC = "disc"  # (radius), thin
-    ELLIPSOID = "ellipsoid"  # (three half axes)
+    PLANE = 0
+    POINT = 1
+    SEGMENT = 2  # (length)
+    BOX = 3  # (three edges)
+    CYLINDER = 4  # (radius, length)
+    DISC = 5  # (radius), thin
+    ELLIPSOID = 6  # (three half axes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
