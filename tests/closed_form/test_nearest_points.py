@@ -24,7 +24,7 @@ SIZES = {
 
 
 def within(core: Core) -> list:
-    """Functions of a point in the axes of a core that are ≥ 0 within it, and = 0 where it is flat; by kind for SLSQP."""
+    """Functions of a point in the axes of a core that are ≥ 0 within it, and = 0 where it is flat."""
     s = SIZES[core]
     if core is Core.POINT:
         return [("eq", lambda x: x)]
@@ -88,12 +88,14 @@ def test_the_distance_is_that_of_the_convex_sets(pair):
 def test_the_lowest_point_is_that_of_the_convex_set(core):
     rng = np.random.default_rng(5)
     for _ in range(6):
-        o, R, n = rng.normal(size=3), Rotation.random(random_state=rng).as_matrix(), rng.normal(size=3)
+        R, n = Rotation.random(random_state=rng).as_matrix(), rng.normal(size=3)
         n /= np.linalg.norm(n)
-        rules = [{"type": kind, "fun": lambda x, rule=rule: rule(R.T @ (x - o))} for kind, rule in within(core)]
-        found = minimize(lambda x: n @ x, o - 0.1 * n, constraints=rules, options={"ftol": 1e-14})
+        own = R.T @ n
+        rules = [{"type": kind, "fun": rule} for kind, rule in within(core)]
+        found = minimize(lambda x, n=own: n @ x, -0.1 * own, constraints=rules, options={"ftol": 1e-14})
+        o = rng.normal(size=3)
         x = np.array(ca.DM(ca.evalf(LOWEST[core](Side(ca.SX(o), ca.SX(R), SIZES[core]), ca.SX(n))))).ravel()
-        assert n @ x == pytest.approx(found.fun, abs=1e-7)
+        assert n @ (x - o) == pytest.approx(found.fun, abs=1e-7)
 
 
 def test_parallel_segments_touch_in_the_middle_of_what_they_have_beside_each_other():

@@ -142,7 +142,7 @@ RESTS = {
 
 @pytest.mark.parametrize("kind", ["box", "cylinder", "capsule"])
 def test_what_is_dropped_comes_to_rest_on_a_face(kind):
-    """On faces, rims or ends: centre at the height of one of them, all of the weight on the contacts, energy only lost."""
+    """On faces, rims or ends: at the height of one of them, all weight on the contacts, energy only lost."""
     size, heights = RESTS[kind]
     system = free(kind, size, friction=0.5).compile()
     rng = np.random.default_rng(4)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -29,7 +31,9 @@ def test_each_shape_touches_the_floor_where_it_can_rest():
     counts = {kind: sum(name.startswith(kind) for name in m.contacts) for kind in SIZES}
     assert counts == {"box": 8, "sphere": 1, "capsule": 2, "cylinder": 10, "ellipsoid": 1}
     assert {c.friction for c in m.contacts.values()} == {0.5}
-    assert {"box corner 8", "sphere", "capsule end 2", "cylinder rim 1", "cylinder rim 2 point 4"} <= {*m.contacts}
+    assert {"box corner 8", "sphere on floor", "capsule end 2", "cylinder rim 1", "cylinder rim 2 point 4"} <= {
+        *m.contacts
+    }
 
 
 def test_pairs_have_contacts_or_a_note_each():
@@ -49,7 +53,7 @@ def test_pairs_have_contacts_or_a_note_each():
 def test_pairs_are_chosen_by_name_and_by_exclusion_and_neighbours_do_not_touch():
     m = da.Mechanism("chain")
     bodies = ["ground", "a", "b", "c"]
-    for before, name in zip(bodies, bodies[1:]):
+    for before, name in pairwise(bodies):
         body = m.add_body(name, mass=1.0)
         body.add_shape("sphere", 0.1)
         m.add_joint(f"{name} joint", da.Revolute("y"), m.bodies[before].at(0.3, 0, 0), body)
@@ -62,7 +66,7 @@ def test_pairs_are_chosen_by_name_and_by_exclusion_and_neighbours_do_not_touch()
         other.add_contacts(floor=False, friction=0.0, **given)
         assert [sorted(n.split(" on ")) for n in other.contacts] == [sorted(n.split(" on ")) for n in expected]
     m.add_contacts(bodies=["b", m.bodies["c"]], friction=0.0, floor=m.ground.at(0, 0, -1))
-    assert list(m.contacts) == ["b", "c"]
+    assert list(m.contacts) == ["b on floor", "c on floor"]
 
 
 def test_colliders_of_files_count_before_pictures_and_bring_their_own_laws():
@@ -73,7 +77,8 @@ def test_colliders_of_files_count_before_pictures_and_bring_their_own_laws():
     m.ground.add_collider(da.Shape("plane", (), (np.eye(3), (0, 0, -0.5))), friction=0.5, against=3)
     m.add_contacts(between="all")
     found = {n: (c.friction, c.restitution, float(c.radius), float(c.on.T.p[2])) for n, c in m.contacts.items()}
-    assert found == {"sphere": (0.5, 0.4, 0.2, -0.5), "box": (0.3, 0.0, 0.3, -0.5)}  # and not each other
+    expected = {"sphere on floor": (0.5, 0.4, 0.2, -0.5), "box on floor": (0.3, 0.0, 0.3, -0.5)}  # not each other
+    assert found == expected
     other = scene("sphere", "box")
     for body in (other.bodies["sphere"], other.bodies["box"]):
         body.add_collider(da.Shape("sphere", 0.2), friction=0.1 * len(body.name), combine="greatest")

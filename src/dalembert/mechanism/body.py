@@ -102,7 +102,7 @@ class Body:
         apart: Sequence[str] = (),
         together: Sequence[str] = (),
     ) -> None:
-        """Let a `da.Shape` of the body be one that may touch, where `Mechanism.add_contacts` is asked for contacts.
+        """Let `shape`, a `da.Shape`, be one of the body that may touch, where `Mechanism.add_contacts` is called.
 
         It is not drawn, and alone changes nothing. friction (μ) and restitution (0 to 1) of a contact are the least of
         two shapes, or with combine="greatest" of one of them the greatest. Two shapes may touch where the bits of

@@ -14,7 +14,7 @@ from dalembert.mechanism.constraints import LoopJoint
 from dalembert.mechanism.contacts.nearest import LOWEST, PAIRS, Core
 from dalembert.mechanism.notes import Note
 from dalembert.mechanism.outlines import CORES, WORDS, Outline, is_zero_length, outline, why_not
-from dalembert.mechanism.shapes import Collider, Shape
+from dalembert.mechanism.shapes import Collider
 
 if TYPE_CHECKING:
     from dalembert.mechanism.touching import Touchable
@@ -169,7 +169,8 @@ class Meetings:
         if not parts:
             self._left_out(x.name, name, f"{x.given.shape.kind}: of meshes and planes no point is known that touches")
         for part, a in parts.items():
-            self._add(_joined(x.name, "on", name, part) if name else _joined(x.name, part), a, floor, x.given, own)
+            where = _joined("on", name, part) if name else part or "on floor"
+            self._add(f"{x.name} {where}", a, floor, x.given, own)
 
     def between(self, x: Solid, y: Solid) -> None:
         """Contacts of two shapes."""
@@ -228,7 +229,8 @@ def meetings(
     solids = solids_of(chosen, kind == "collision")
     if not solids:
         raise DescriptionError(
-            f"add_contacts finds no {kind} shapes on {', '.join(b.name for b in chosen)}; give bodies some by add_shape."
+            f"add_contacts finds no {kind} shapes on {', '.join(b.name for b in chosen)}; give bodies some by "
+            "add_shape."
         )
     out = Meetings(m, law)
     wanted, apart = pairs_of(m, among, excluded)

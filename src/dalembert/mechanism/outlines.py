@@ -53,7 +53,8 @@ def outline(parameters: Defaults, frame: Frame, shape: Any, radius: Any, what: s
         return Outline(frame, Core.POINT, (), _sx(r))
     if not (radius is None or (isinstance(radius, (int, float)) and radius == 0)):
         raise DescriptionError(f"{what} has {word}= and {word.replace('shape', 'radius')}=; needed: one of them.")
-    kind, size = shape.kind if isinstance(shape, Shape) else "", ()
+    kind: str
+    size: Any
     if isinstance(shape, Shape):
         shape = shape.simpler()
         kind, size = shape.kind, shape.size
@@ -78,15 +79,11 @@ def check_pair(a: Outline, b: Outline | None, what: str) -> None:
     """Refuse two shapes, or one on a plane, that do not touch at one point."""
     fault = why_not(a.core, Core.PLANE if b is None else b.core)
     if fault:
-        raise DescriptionError(
-            f"{what} is between {article(a.kind)} {a.kind} and a {'plane' if b is None else b.kind}: {fault}"
-        )
+        raise DescriptionError(f"{what} is between {_a(a.kind)} and {_a('plane' if b is None else b.kind)}: {fault}")
     if b is not None and is_zero_length(a.radius) and is_zero_length(b.radius):
         if a.core is b.core is Core.POINT:
             raise DescriptionError(f"{what} has radius 0 and on_radius 0; needed: one of them above 0.")
-        raise DescriptionError(
-            f"{what} is between {article(a.kind)} {a.kind} and a {b.kind}; needed: a radius above 0."
-        )
+        raise DescriptionError(f"{what} is between {_a(a.kind)} and {_a(b.kind)}; needed: a radius above 0.")
 
 
 def why_not(a: Core, b: Core) -> str:
@@ -94,13 +91,17 @@ def why_not(a: Core, b: Core) -> str:
     if b is Core.PLANE:
         if a in LOWEST:
             return ""
-        return f"{article(WORDS[a])} {WORDS[a]} rests on a plane at several points; m.add_contacts makes a contact for each of them."
+        return f"{_a(WORDS[a])} rests on a plane at several points; m.add_contacts makes a contact for each of them."
     if (a, b) in PAIRS:
         return ""
     others = [WORDS[y] for x, y in PAIRS if x is a]
     if not others:
-        return f"{article(WORDS[a])} {WORDS[a]} touches planes alone."
-    return f"{article(WORDS[a])} {WORDS[a]} touches a {_either(others)}; for others there is no formula of the gap."
+        return f"{_a(WORDS[a])} touches planes alone."
+    return f"{_a(WORDS[a])} touches a {_either(others)}; for others there is no formula of the gap."
+
+
+def _a(noun: str) -> str:
+    return f"{article(noun)} {noun}"
 
 
 def _either(words: Sequence[str]) -> str:

@@ -93,8 +93,8 @@ class Touchable(Elements):
         stick = mu
         if static_friction is not None:
             stick = checks.number(static_friction, f"the static friction of {what}", least=mu, error=DescriptionError)
-        on = (b, Core.PLANE, (), 0.0) if isinstance(b, Frame) else (b.frame, b.core, b.size, b.radius)
-        return Contact(name, a.frame, a.core, a.size, a.radius, *on, e, mu, stick)
+        on = Outline(b, Core.PLANE, (), 0.0) if isinstance(b, Frame) else b
+        return Contact(name, a.frame, a.core, a.size, a.radius, on.frame, on.core, on.size, on.radius, e, mu, stick)
 
     def add_contacts(
         self,

@@ -115,7 +115,7 @@ def attachments(system: System, p: Parameters = None) -> Attachments:
 
 
 def _touch(s: Attachments, touch: Any) -> None:
-    """A contact: a ball or disc of its radius, or a point of its body, above a floor or beside another. A rope: a line."""
+    """A contact: a ball, disc or point, above a floor or beside another. A rope: a line."""
     if isinstance(touch, Rope):
         s.links.append(DrawnLink("cable", touch.name, tuple(s.place(f) for f in touch.points)))
     elif isinstance(touch, Contact):

@@ -260,7 +260,8 @@ class _ModelReader:
             law |= {key: [y.text() for y in x.items()] for key in ("apart", "together") if (x := item.get(key))}
             law |= {"combine": x.text()} if (x := item.get("combine")) else {}
             with item.here():
-                body.add_collider(Shape(**given, pose=(np.eye(3) if R is None else R, at)), **law)
+                pose: Any = (np.eye(3) if R is None else R, at)
+                body.add_collider(Shape(**given, pose=pose), **law)
 
     def shape(self, item: FileNode, scope: Scope) -> dict[str, Any]:
         """The arguments of a shape."""

@@ -108,7 +108,7 @@ def _segment_segment(a: Side, b: Side) -> Nearest:
 
         s₀ = [((d·e)(e·r) − d·r) / (1 − (d·e)²)],  t = [(d·e) s₀ + e·r],  s = [(d·e) t − d·r]
 
-    [ ] cut off at the ends. Departure: where the two are parallel, s₀ is the middle of what they have beside each other.
+    [ ] cut off at the ends. Departure: where both are parallel, s₀ is the middle of what they have beside each other.
     """
     d, e, h, k = a.R[:, 2], b.R[:, 2], a.size[0] / 2, b.size[0] / 2
     r = a.o - b.o
