@@ -24,6 +24,25 @@ def _user_rolling(m, rng, a, b):
     )
 
 
+def _touching(m, rng, a, b):
+    """Contacts of all kinds that stick, as the constraints they are while they hold."""
+    sides = [
+        {"radius": 0.1},
+        {"shape": ("disc", 0.3)},
+        {"shape": ("ellipsoid", (0.1, 0.2, 0.3))},
+        {"radius": 0.1, "on_radius": 0.2},
+        {"radius": 0.1, "on_shape": ("capsule", (0.1, 0.6))},
+        {"shape": ("capsule", (0.2, 0.5)), "on_radius": 0.1},
+        {"shape": ("capsule", (0.1, 2.5)), "on_shape": ("capsule", (0.1, 3.5))},
+        {"radius": 0.1, "on_shape": ("box", (0.5, 0.4, 0.3))},
+        {"shape": ("cylinder", (0.3, 0.4)), "on_radius": 0.1},
+    ]
+    for k, side in enumerate(sides):
+        m.add_contact(f"c{k}", a, on=b, friction=0.5, **side)
+    for contact in [m.contacts.pop(f"c{k}") for k in range(len(sides))]:
+        m._constrain(contact.closed(sticking=True))
+
+
 CASES = {
     **{f"loop {kind.__name__}": _loop(kind) for kind in JOINT_TYPES if kind.closure},
     "rod": lambda m, rng, a, b: m.add_rod("c", a, b, length=0.7),
@@ -40,6 +59,7 @@ CASES = {
     "pulley rope": lambda m, rng, a, b: m.add_pulley_rope(
         "c", [a, da.Pulley(b, 0.1, axis="y", turn=-1), m.ground.at(3)]
     ),
+    "contacts": _touching,
     "user": _user_rolling,
 }
 

@@ -93,6 +93,13 @@ def everything() -> da.Mechanism:
     m.add_joint("A", da.Revolute("y"), m.ground, arm, damping=0.1, friction=0.2, stiffness=k, rest=0.2 * L)
     m.add_contact("foot", arm.at(L, 0, 0), radius=0.1 * L, restitution=0.5, friction=0.3, static_friction=0.4)
     m.add_contact("knob", arm, on=m.ground.at(0, 0, -2.0), radius=0.1, on_radius=0.2 * L, friction=0.3)
+    m.add_contact("rim", arm.at(L, 0, 0), shape=("disc", 0.1 * L), friction=0.2)
+    m.add_contact("bar", arm, shape=("capsule", (0.1, L)), on=m.ground.at(0, 3.0, 0), on_shape=("capsule", (0.1, 0.4)))
+    m.add_contact("crate", arm, radius=0.1, on=m.ground.at(0, 5.0, 0), on_shape=("box", (0.1, L, 0.3)))
+    arm.add_collider(
+        da.Shape("box", (0.1, L, 0.3), (da.rotation("x", 0.3), (0, 0, L))), friction=0.4, group=6, against=2
+    )
+    m.ground.add_collider(da.Shape("plane"), restitution=0.1, combine="greatest", apart=["one"], together=["two", "x"])
     m.add_rope("leash", ["ground", arm.at(0.1 * L, 0, 0)], length=2 * L)
     ball = m.add_body("ball", mass=1.0, com=(0, 0, -0.1), inertia=(0.1, 0.1, 0.1))
     m.add_joint("S", da.Spherical(), arm.at(L, 0, 0), ball, stiffness=2.0, rest=da.rotation((1, 2, 3), 0.3))

@@ -80,6 +80,15 @@ def test_the_joint_wrench_along_the_screws_is_the_joint_force(seed):
             np.testing.assert_allclose(S.T @ W, expected, atol=1e-7 * max(1, np.abs(W).max()), err_msg=str(i))
 
 
+ASKEW = {"float": [0.8, 0.6, 0, 0, 0.3, 0, 0]}
+
+
+def _closed(m, **sides):
+    """A contact that sticks, as a constraint."""
+    m.add_contact("c", "ball", on="plate", friction=0.5, **sides)
+    m._constrain(m.contacts.pop("c").closed(sticking=True))
+
+
 @pytest.mark.parametrize(
     ("add", "guess"),
     [
@@ -90,6 +99,9 @@ def test_the_joint_wrench_along_the_screws_is_the_joint_force(seed):
         (lambda m: m.add_rolling_discs("c", "plate", 0.4, "ball", 0.2), {"float.x": 0.6}),
         (lambda m: m.add_rod("c", "plate", "ball", length=0.5), {"float.x": 0.5}),
         (lambda m: m.add_point_on_line("c", "ball", "plate", (1, 2, 0)), {}),
+        (lambda m: _closed(m, shape=("disc", 0.3)), {"float": [0.8, 0.6, 0, 0, 0, 0, 0.3]}),
+        (lambda m: _closed(m, shape=("capsule", (0.1, 2.0)), on_shape=("capsule", (0.2, 3.0))), ASKEW),
+        (lambda m: _closed(m, radius=0.1, on_shape=("box", (0.4, 0.4, 0.4))), {"float.x": 0.3, "float.z": 0.1}),
         (
             lambda m: m.add_pulley_rope("c", ["plate", da.Pulley("ball", 0.2, turn=-1), m.ground.at(1, 1, 0.2)]),
             {"float.x": 1.0, "float.y": -1.0},

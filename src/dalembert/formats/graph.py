@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.formats.colliding import moved
 from dalembert.formats.links import IDENTITY, WORLD, Coupling, Edge, FileLink, Graph, NoteTaker, TakenNames, pose
 from dalembert.formats.plan import GraphPlan, turned
 from dalembert.mechanism.body import Body, Frame
@@ -201,6 +202,7 @@ class _GraphBuilder:
                 self.m.add_frame(self._place_name(link), _frame(body, T))
             if link.shapes:
                 body.shapes.extend(link.shapes if T is IDENTITY else [shape.moved(T) for shape in link.shapes])
+            body.colliders.extend(moved(link.colliders, T))
             if link.weightless and link.mass and body is not self.m.ground:
                 self.m.add_wrench(f"{link.name} weightless", _frame(body, T).at(link.com), force=-link.mass * g)
         for name, place in plan.graph.frames.items():

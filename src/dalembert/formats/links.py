@@ -34,6 +34,7 @@ class FileLink:
     inertia: np.ndarray = field(default_factory=lambda: np.zeros((3, 3)))
     pose: Transform = IDENTITY  # used where the link is the root of a part that stands alone
     shapes: list[Any] = field(default_factory=list)
+    colliders: list[Any] = field(default_factory=list)  # shapes that may touch
     frames: dict[str, Transform] = field(default_factory=dict)  # further frames of the link, by name
     weightless: bool = False  # gravity does not act on it
 

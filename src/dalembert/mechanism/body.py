@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.errors import DescriptionError, unknown
-from dalembert.mechanism.shapes import Shape
+from dalembert.mechanism.shapes import Collider, Shape
 from dalembert.mechanism.values import Defaults
 from dalembert.spatial import RigidInertia, Transform, congruence
 from dalembert.symbols import array, snap, zeros
@@ -30,6 +30,7 @@ class Body:
     defaults: Defaults  # the parameters of the mechanism it belongs to
     shapes: list[Shape] = field(default_factory=list)  # what it looks like, for pictures
     drawn: Transform = IDENTITY  # place of its frame in the drawing
+    colliders: list[Collider] = field(default_factory=list)  # shapes that may touch, for `Mechanism.add_contacts`
 
     def at(self, x: Any = 0.0, y: Any = 0.0, z: Any = 0.0, *, rotation: Any = None) -> Frame:
         """The frame at (x, y, z) of this body (m), turned by `rotation` (a 3×3 matrix or a SciPy Rotation).
@@ -88,6 +89,35 @@ class Body:
         shape.evaluated(self.defaults.number)  # refuses symbols that are no parameters, and lengths below zero
         self.shapes.append(shape)
         return shape
+
+    def add_collider(
+        self,
+        shape: Shape,
+        *,
+        friction: float | None = None,
+        restitution: float | None = None,
+        combine: str = "least",
+        group: int = 1,
+        against: int = 1,
+        apart: Sequence[str] = (),
+        together: Sequence[str] = (),
+    ) -> None:
+        """Let `shape`, a `da.Shape`, be one of the body that may touch, where `Mechanism.add_contacts` is called.
+
+        It is not drawn, and alone changes nothing. friction (μ) and restitution (0 to 1) of a contact are the least of
+        two shapes, or with combine="greatest" of one of them the greatest. Two shapes may touch where the bits of
+        `group` of one meet those of `against` of the other. apart: labels; shapes that have one in common do not touch.
+        together: labels; shapes that have one in common may touch in any case.
+
+        >>> import dalembert as da
+        >>> m = da.Mechanism()
+        >>> m.add_body("crate", mass=1.0).add_collider(da.Shape("box", (0.2, 0.2, 0.2)), friction=0.6)
+        """
+        given = Collider(
+            shape, friction, restitution, combine, group, against, apart, together  # type: ignore[arg-type]
+        )  # fmt: skip
+        shape.evaluated(self.defaults.number)
+        self.colliders.append(given)
 
     def numeric_shapes(self) -> list[Shape]:
         """The shapes in plain numbers, at the default parameters."""

@@ -130,7 +130,7 @@ class Editable(Elements):
             made = scratch.add_body(name, **({**given, **changes} if "solid" not in changes else changes))
             drawn = made.drawn if {"at", "rotation"} & set(changes) else old.drawn
             shapes = list(made.shapes or old.shapes)
-            new = Body(name, made.mass, made.com, made.inertia, self.parameters, shapes, drawn)
+            new = Body(name, made.mass, made.com, made.inertia, self.parameters, shapes, drawn, list(old.colliders))
         elif isinstance(old, Attachment):
             joint = changes.pop("joint", old.joint)
             same = type(joint) is type(old.joint)

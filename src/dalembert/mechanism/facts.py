@@ -19,7 +19,7 @@ from dalembert.mechanism.values import Defaults
 
 #: fields that motions do not depend on: what bodies look like, texts for people, functions beside what they made
 NOT_OF_MOTION: dict[type, tuple[str, ...]] = {
-    Body: ("shapes", "defaults", "drawn"),
+    Body: ("shapes", "colliders", "defaults", "drawn"),
     Attachment: ("tree",),
     Expressions: ("text", "recipe"),
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ from dalembert.mechanism.joints import Joint
 from dalembert.mechanism.joints.attachment import Attachment
 from dalembert.mechanism.mirroring import check_mirrored, mirror_matrix, mirrored_joint, mirrored_shape
 from dalembert.mechanism.motions import Constant, Table
-from dalembert.mechanism.shapes import Shape
+from dalembert.mechanism.shapes import Collider, Shape
 from dalembert.mechanism.states import NamedState
 from dalembert.mechanism.traced import UserState
 from dalembert.spatial import Transform
@@ -225,28 +225,38 @@ class Merging:
         mass, com, J = value(body.mass), value(body.com), value(body.inertia)
         if (S := self.part.mirror) is not None:
             com, J = S @ array(com), S @ array(J) @ S
-        return Body(self.part.name(body.name), mass, com, J, self.m.parameters, self._shapes(body), self._drawn(body))
+        name, shapes, drawn = self.part.name(body.name), self._shapes(body.shapes), self._drawn(body)
+        return Body(name, mass, com, J, self.m.parameters, shapes, drawn, self._colliders(body))
 
     def _drawn(self, body: Body) -> Transform:
         """Its place in the drawing of the whole, where the part's is mounted."""
         return self.part.mount.drawn @ self.part.transform(body.drawn)
 
-    def _shapes(self, body: Body) -> list[Shape]:
-        """The shapes of a body, in parameters of the whole."""
-        shapes = [shape.evaluated(lambda x, _: array(self.part.value(x))) for shape in body.shapes]
+    def _colliders(self, body: Body) -> list[Collider]:
+        """What may touch, with labels of the part."""
+        own, shapes = self.part.name, self._shapes([c.shape for c in body.colliders])
+        return [
+            replace(c, shape=shape, apart=tuple(map(own, c.apart)), together=tuple(map(own, c.together)))
+            for c, shape in zip(body.colliders, shapes)
+        ]
+
+    def _shapes(self, given: Iterable[Shape]) -> list[Shape]:
+        """Shapes in parameters of the whole."""
+        shapes = [shape.evaluated(lambda x, _: array(self.part.value(x))) for shape in given]
         S = self.part.mirror
         return shapes if S is None else [mirrored_shape(shape, S) for shape in shapes]
 
     def _ground_shapes(self) -> None:
-        mount = self.part.mount
-        if self.other.ground.shapes:
+        mount, ground = self.part.mount, self.other.ground
+        if ground.shapes or ground.colliders:
             if not all_numbers(np.concatenate([mount.T.R.ravel(), mount.T.p])):
                 raise DescriptionError(
                     f"the ground of '{self.other.name}' has shapes, and the frame it is mounted on depends on "
                     "parameters; mount it on a frame of numbers, or leave the shapes out."
                 )
             T = Transform(mount.T.R.astype(float), mount.T.p.astype(float))
-            mount.body.shapes.extend(shape.moved(T) for shape in self._shapes(self.other.ground))
+            mount.body.shapes.extend(shape.moved(T) for shape in self._shapes(ground.shapes))
+            mount.body.colliders.extend(replace(c, shape=c.shape.moved(T)) for c in self._colliders(ground))
 
     def _joint(self, a: Attachment) -> None:
         part = self.part

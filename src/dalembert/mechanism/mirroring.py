@@ -13,7 +13,7 @@ import numpy as np
 
 from dalembert.errors import DescriptionError
 from dalembert.mechanism.constraints import Expressions, LoopJoint, Rod
-from dalembert.mechanism.contacts import Rope, SphereOnPlane, SphereOnSphere
+from dalembert.mechanism.contacts import Contact, Rope
 from dalembert.mechanism.forces import Actuator, CutJointSpring, JointForce, KinematicInput, Servo, Spring
 from dalembert.mechanism.joints import Fixed, Joint, Prismatic, Revolute, Screw, Spherical, Universal
 from dalembert.mechanism.shapes import Shape
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dalembert.mechanism.mechanism import Mechanism
 
 JOINTS = (Fixed, Revolute, Prismatic, Screw, Universal, Spherical)
-ELEMENTS = (Spring, Actuator, Servo, KinematicInput, JointForce, CutJointSpring, LoopJoint, Rod, Rope, SphereOnSphere)
+ELEMENTS = (Spring, Actuator, Servo, KinematicInput, JointForce, CutJointSpring, LoopJoint, Rod, Rope)
 TIES = ("coupling", "driver")  # of coordinates, which are the same in the image
 
 
@@ -60,7 +60,7 @@ def check_mirrored(m: Mechanism, axis: str) -> None:
     elements: list[Any] = [*m.forces.values(), *m.constraints.values(), *m.contacts.values()]
     for x in elements:
         tie = isinstance(x, Expressions) and x.kind in TIES
-        floor = isinstance(x, SphereOnPlane) and axis != "z"
+        touching = isinstance(x, Contact) and not (x.on_plane and axis == "z")
         loop = isinstance(x, LoopJoint) and not isinstance(x.joint, JOINTS)
-        if loop or not (tie or floor or isinstance(x, ELEMENTS)):
+        if loop or not (tie or touching or isinstance(x, ELEMENTS)):
             raise DescriptionError(f"{x.kind} '{x.name}' cannot be mirrored; add it after merging, on each side.")

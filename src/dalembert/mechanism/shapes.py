@@ -1,4 +1,4 @@
-"""Shapes of bodies for pictures: boxes, spheres, cylinders, meshes. They have no effect on the motion."""
+"""Shapes of bodies: boxes, spheres, cylinders, meshes. Pictures show them; contacts can be made of them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SIZES: dict[str, tuple[int, ...]] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shape:
-    """A shape fixed to a body; it has no mass and touches nothing.
+    """A shape fixed to a body; it has no mass, and touches nothing until `Mechanism.add_contacts` is called.
 
     kind and size (m): "box" (three full edges), "sphere" (radius), "cylinder" and "capsule" (radius, length along z, a
     capsule's without its caps), "rod" (radius, length: from the origin along z, with round ends), "wheel" (radius,
@@ -115,6 +115,42 @@ class Shape:
     def __repr__(self) -> str:
         size = f" ({', '.join(f'{x:g}' if is_number(x) else str(x.sx) for x in self.size)})" if self.size else ""
         return f"<{self.kind}{f' {self.name!r}' if self.name else ''}{size}{f' {self.file!r}' if self.file else ''}>"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Collider:
+    """A shape of a body that may touch others, as a model file says: data, until `Mechanism.add_contacts` uses it.
+
+    friction (μ) and restitution: None where nothing is said; of two shapes the least counts, or with combine
+    "greatest" of one of them the greatest. Two shapes may touch where the group of one has a bit in common with
+    `against` of the other, and no label of `apart`; those with a label of `together` in common may in any case.
+    """
+
+    shape: Shape
+    friction: float | None = None
+    restitution: float | None = None
+    combine: str = "least"
+    group: int = 1
+    against: int = 1
+    apart: tuple[str, ...] = ()
+    together: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.shape, Shape):
+            raise DescriptionError(f"the shape of a collider is {checks.shown(self.shape)}; needed: a da.Shape.")
+        what = f"collider {self.shape!r}"
+        if self.friction is not None:
+            checks.number(self.friction, f"the friction of {what}", least=0.0, error=DescriptionError)
+        if self.restitution is not None:
+            checks.number(self.restitution, f"the restitution of {what}", least=0.0, most=1.0, error=DescriptionError)
+        checks.choice(self.combine, ("least", "greatest"), f"combine of {what}", error=DescriptionError)
+        for key in ("group", "against"):
+            checks.whole(getattr(self, key), f"{key} of {what}", least=0, error=DescriptionError)
+        for key in ("apart", "together"):
+            labels = checks.items(getattr(self, key), f"{key} of {what}", "labels, in a list", error=DescriptionError)
+            object.__setattr__(
+                self, key, tuple(checks.name(x, f"a label of {what}", error=DescriptionError) for x in labels)
+            )
 
 
 def _numbers(value: Any, n: int | None, what: str) -> tuple[Any, ...]:

@@ -103,7 +103,7 @@ class Swap:
 
     def _made(self, x: Any, own: bool) -> Any:
         if isinstance(x, Body):
-            return replace(x, name=self.to, shapes=list(x.shapes)) if own else x
+            return replace(x, name=self.to, shapes=list(x.shapes), colliders=list(x.colliders)) if own else x
         if isinstance(x, Frame):
             return self.moved(x)
         if isinstance(x, Attachment):

@@ -9,22 +9,25 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.errors import ArgumentError, DescriptionError
+from dalembert.mechanism.body import Frame
 from dalembert.mechanism.contacts import (
     CompliantStop,
+    Contact,
     DryFriction,
     Friction,
     JointStop,
     OneSided,
     Rope,
-    SphereOnPlane,
-    SphereOnSphere,
     Strut,
 )
+from dalembert.mechanism.contacts.nearest import Core
 from dalembert.mechanism.contacts.stop import Stops, as_stops
 from dalembert.mechanism.elements import Elements
 from dalembert.mechanism.forces import StickingCoupling
 from dalembert.mechanism.joints import Joint
 from dalembert.mechanism.joints.attachment import Attachment
+from dalembert.mechanism.notes import Note
+from dalembert.mechanism.outlines import Outline, check_pair, outline
 from dalembert.mechanism.values import is_exact_zero
 
 if TYPE_CHECKING:
@@ -42,19 +45,24 @@ class Touchable(Elements):
         on: Any = None,
         radius: Any = 0.0,
         on_radius: Any = None,
+        shape: Any = None,
+        on_shape: Any = None,
         restitution: float = 0.0,
         friction: float = 0.0,
         static_friction: float | None = None,
         at: Any = None,
     ) -> None:
-        """Keep a sphere around the origin of `frame` off a plane or sphere: it can rest, roll, slide, bounce and leave.
+        """Keep a sphere or another shape on `frame` off a plane or shape: it can rest, roll, slide, bounce and leave.
 
-        frame, on: bodies, frames or names. The plane is x-y of frame `on` (default: the ground), the sphere on the side
-        of +z; radius (m): 0 for a point. With on_radius (m) `on` is a sphere around its origin instead, which is
-        touched from outside on any side but that of its −z. restitution (0 to 1): the part of the
-        speed with which it bounces. friction: the coefficient μ of Coulomb's law, static_friction that of a contact
-        that sticks (default: the same). at: with a body, the sphere's centre as drawn. It acts in `da.simulate`;
-        elsewhere the two do not touch.
+        frame, on: bodies, frames or names. The plane is x-y of frame `on` (default: the ground), the sphere around the
+        origin of `frame`, on the side of +z; radius (m): 0 for a point. With on_radius (m) `on` is a sphere around its
+        origin instead, which is touched from outside on any side but that of its −z. shape, on_shape: other shapes, as
+        (kind, size) or a `da.Shape`, z of the frame their axis: ("disc", radius) and ("ellipsoid", three half axes)
+        touch planes, ("capsule", (radius, length)) spheres and capsules, ("box", three edges) and
+        ("cylinder", (radius, length)) spheres. What touches at several points is for `add_contacts`. restitution
+        (0 to 1): the part of the speed with which it bounces. friction: the coefficient μ of Coulomb's law,
+        static_friction that of a contact that sticks (default: the same). at: with a body, the place of `frame` as
+        drawn. It acts in `da.simulate`; elsewhere the two do not touch.
 
         >>> import dalembert as da
         >>> m = da.Mechanism("ball", gravity=(0, 0, -10.0))
@@ -68,20 +76,72 @@ class Touchable(Elements):
         one, other = self._drawn(frame, at, what), self._frame(self.ground if on is None else on, what)
         if one.body is other.body:
             raise DescriptionError(f"{what} connects body '{one.body.name}' with itself; its two sides must differ.")
-        r = self.parameters.scalar(radius, f"the radius of {what}", least=0.0)
+        a = outline(self.parameters, one, shape, radius, what, "shape")
+        b = None
+        if on_radius is not None or on_shape is not None:
+            b = outline(self.parameters, other, on_shape, on_radius, what, "on_shape")
+        check_pair(a, b, what)
+        self._touch(self._contact(name, a, other if b is None else b, restitution, friction, static_friction))
+
+    def _contact(
+        self, name: str, a: Outline, b: Outline | Frame, restitution: Any, friction: Any, static_friction: Any
+    ) -> Contact:
+        """A contact between two shapes, or of one on the plane of a frame."""
+        what = f"contact '{name}'"
         e = _part(restitution, f"the restitution of {what}")
         mu = checks.number(friction, f"the friction of {what}", least=0.0, error=DescriptionError)
         stick = mu
         if static_friction is not None:
             stick = checks.number(static_friction, f"the static friction of {what}", least=mu, error=DescriptionError)
-        r = getattr(r, "sx", r)
-        if on_radius is None:
-            self._touch(SphereOnPlane(name, one, r, other, e, mu, stick))
-            return
-        R = self.parameters.scalar(on_radius, f"on_radius of {what}", least=0.0)
-        if is_exact_zero(R) and is_exact_zero(r):
-            raise DescriptionError(f"{what} has radius 0 and on_radius 0; needed: one of them above 0.")
-        self._touch(SphereOnSphere(name, one, r, other, getattr(R, "sx", R), e, mu, stick))
+        on = Outline(b, Core.PLANE, (), 0.0) if isinstance(b, Frame) else b
+        return Contact(name, a.frame, a.core, a.size, a.radius, on.frame, on.core, on.size, on.radius, e, mu, stick)
+
+    def add_contacts(
+        self,
+        *,
+        floor: Any = None,
+        bodies: Iterable[Any] | None = None,
+        between: Any = (),
+        exclude: Any = (),
+        friction: float | None = None,
+        restitution: float | None = None,
+        shapes: str | None = None,
+    ) -> list[Note]:
+        """Make contacts of the shapes that bodies have, with a floor and with each other; gives what can have none.
+
+        floor: the frame whose x-y plane it is; default: planes of the ground among the shapes, else x-y of the ground;
+        False: none. bodies: those whose shapes count, default all. between: pairs of bodies that touch each other too,
+        or "all", but for those that a joint or loop joins. exclude: pairs that do not. friction, restitution: of all
+        contacts, default as the shapes say. shapes: "collision", those a model file gives for contacts
+        (`Body.add_collider`), or "drawn", those of pictures; default: the former where there are any.
+
+        Boxes touch planes with their corners, capsules with their ends, cylinders with the lowest points of both rims
+        and four more that they stand on; spheres and ellipsoids at one point. Spheres touch spheres, capsules, boxes
+        and cylinders, capsules touch capsules, also with their ends. Other pairs, and meshes, are left out; the notes
+        that are returned, and kept in `notes`, tell which. Contacts are called after their bodies: "foot corner 3",
+        "arm on table". See `add_contact` for one alone.
+
+        >>> import dalembert as da
+        >>> m = da.Mechanism("crate")
+        >>> crate = m.add_body("crate", solid=da.solid("box", (0.4, 0.3, 0.2), density=500.0))
+        >>> m.add_joint("free", da.Free(), m.ground, crate)
+        >>> m.add_contacts(friction=0.5)
+        []
+        >>> len(m.contacts), list(m.contacts)[0]
+        (8, 'crate corner 1')
+        """
+        from dalembert.mechanism.colliders import meetings
+
+        law = {"friction": friction, "restitution": restitution}
+        for key, x in law.items():
+            if x is not None:
+                most = 1.0 if key == "restitution" else None
+                checks.number(x, f"the {key} of add_contacts", least=0.0, most=most, error=DescriptionError)
+        found = meetings(self, floor, bodies, between, exclude, law, shapes)
+        for contact in found.found:
+            self._touch(contact)
+        self.notes.extend(found.notes)  # type: ignore[attr-defined]
+        return found.notes
 
     def add_rope(
         self, name: str, points: Sequence[Any], *, length: Any = None, restitution: float = 0.0, at: Any = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +11,8 @@ import numpy as np
 
 from dalembert.mechanism.body import Frame
 from dalembert.mechanism.constraints import Expressions, LoopJoint, PointOn, Rod
-from dalembert.mechanism.contacts import Rope, SphereOnPlane, SphereOnSphere
+from dalembert.mechanism.contacts import Contact, Rope
+from dalembert.mechanism.contacts.nearest import Core
 from dalembert.mechanism.forces import Bushing
 from dalembert.mechanism.forces.cable import Line as Taut
 from dalembert.mechanism.joints.joint import Joint
@@ -113,16 +115,27 @@ def attachments(system: System, p: Parameters = None) -> Attachments:
 
 
 def _touch(s: Attachments, touch: Any) -> None:
-    """A contact: a ball of its radius, or a point of its body, above a floor. A rope: a line."""
+    """A contact: a ball, disc or point, above a floor or beside another. A rope: a line."""
     if isinstance(touch, Rope):
         s.links.append(DrawnLink("cable", touch.name, tuple(s.place(f) for f in touch.points)))
-    elif isinstance(touch, SphereOnSphere):
-        for frame, size in ((touch.frame, touch.radius), (touch.other, touch.other_radius)):
-            _ball(s, s.place(frame, touch.name), size)
-    elif isinstance(touch, SphereOnPlane):
+    elif isinstance(touch, Contact):
         place = s.place(touch.frame, touch.name)
-        r = _ball(s, place, touch.radius)
-        s.floors.append((s.place(touch.plane, touch.name), place, r))
+        r = _touching(s, place, touch.core, touch.size, touch.radius)
+        on = s.place(touch.on, touch.name)
+        if touch.on_plane:
+            s.floors.append((on, place, r))
+        else:
+            _touching(s, on, touch.on_core, touch.on_size, touch.on_radius)
+
+
+def _touching(s: Attachments, place: Place, core: Core, size: Sequence[Any], radius: Any) -> float:
+    """A ball or a disc that touches, and how far it reaches; of others, which have shapes of their own, the place."""
+    if core is not Core.DISC:
+        return _ball(s, place, radius if core is Core.POINT else 0.0)
+    r = ca.SX(size[0])
+    if r.is_constant():
+        _wheel(s, place, float(r), 2)
+    return float(r) if r.is_constant() else 0.0
 
 
 def _wheel(s: Attachments, place: Place, radius: float, axis: int | None) -> None:

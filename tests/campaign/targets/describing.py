@@ -158,9 +158,13 @@ ADDING: dict[str, dict[str, Any]] = {
     "close_loop": {"name": "new", "joint": da.Revolute("z"), "a": "b", "b": "ground", "at": TWO[0]},
     "add_rod": {"name": "new", "a": "a", "b": "c", "length": 1.0, "at": TWO},
     "add_contact": {
-        "name": "new", "frame": "a", "on": "c", "radius": 0.1, "restitution": 0.5, "friction": 0.2,
-        "static_friction": 0.3,
+        "name": "new", "frame": "a", "on": "c", "radius": 0.0, "on_radius": 0.0, "shape": ("capsule", (0.1, 0.2)),
+        "on_shape": ("capsule", (0.1, 0.3)), "restitution": 0.5, "friction": 0.2, "static_friction": 0.3,
         "at": (0.1, 0.2),
+    },
+    "add_contacts": {
+        "floor": "tip", "bodies": ["a", "b", "c"], "between": [("a", "c")], "exclude": [("a", "b")], "friction": 0.5,
+        "restitution": 0.1, "shapes": "drawn",
     },
     "add_rope": {"name": "new", "points": ["a", "c"], "length": 1.0, "restitution": 0.5, "at": TWO},
     "add_point_on_line": {"name": "new", "point": "b", "line": "ground", "axis": "x", "at": TWO[0]},
@@ -227,6 +231,19 @@ DESCRIBING = {
     "dalembert.Body.add_shape": Target(
         lambda **a: bench().bodies["a"].add_shape(**a),
         {**SHAPE, "at": (0.0, 0.0, 1.0), "rotation": da.rotation("x", 0.1)},
+    ),
+    "dalembert.Body.add_collider": Target(
+        lambda **a: bench().bodies["a"].add_collider(**a),
+        {
+            "shape": da.Shape("sphere", 0.1),
+            "friction": 0.5,
+            "restitution": 0.2,
+            "combine": "greatest",
+            "group": 1,
+            "against": 3,
+            "apart": ["left"],
+            "together": ["feet"],
+        },
     ),
     "dalembert.read": Target(da.read, {"path": written, "strict": False}),
     "dalembert.read_model": Target(da.read_model, {"path": written, "strict": False}),

@@ -50,6 +50,8 @@ def bench() -> da.Mechanism:
     m.add_body("loose", mass=1.0, inertia=(1, 1, 1))
     m.add_input("push")
     m.add_frame("tip", b.at(1, 0, 0))
+    for body, kind, size in ((a, "sphere", 0.1), (b, "box", (0.1, 0.2, 0.3)), (c, "capsule", (0.1, 0.5))):
+        body.add_shape(kind, size)
     return m
 
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.formats.mjcf.reading import Reading, dampers, rotation, rotors, unused
+from dalembert.formats.mjcf.touching import touching
 from dalembert.mechanism.body import Frame
 from dalembert.mechanism.joints import Fixed, Free, Joint, Prismatic, Revolute, Spherical
 from dalembert.spatial import Transform
@@ -205,7 +206,7 @@ def _shapes(r: Reading) -> None:
             T = T @ Transform(rotation(model.mesh_quat[mesh]), model.mesh_pos[mesh]).inverse()
         material = int(model.geom_matid[g])
         colour = model.mat_rgba[material] if material >= 0 else model.geom_rgba[g]
-        frame.body.add_shape(
+        shape = frame.body.add_shape(
             "mesh" if file else kind,
             () if file else size(model.geom_size[g].tolist()),
             at=T.p,
@@ -215,3 +216,5 @@ def _shapes(r: Reading) -> None:
             scale=scale,
             name=r.of.name("geom", g),
         )
+        if (law := touching(r, g)) is not None:
+            frame.body.add_collider(shape, **law)

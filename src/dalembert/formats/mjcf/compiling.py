@@ -34,6 +34,8 @@ class Compiled:
     elements: dict[str, list[Element]]  # by kind ("body", "joint", …), in the order of the model
     meshes: dict[int, tuple[str, tuple[float, ...]]]  # geom: (file, scale) of its mesh
     keyframes: bool  # whether keyframes fit the coordinates
+    contacts: list[Element]  # <pair> and <exclude>
+    replaced: dict[int, tuple[int, int]]  # contype and conaffinity of geoms whose meshes are not opened
 
     def name(self, kind: str, k: int) -> str:
         """The name of a part in the file, '' where it has none."""
@@ -53,6 +55,7 @@ def compiled(source: Source, notes: Notes, base: str | None) -> Compiled:
             for key in list(spec.keys):
                 notes.add(source.at(key.info), "keyframes of another number of coordinates or controls are left out")
                 spec.delete(key)
+        bits = [(geom, (int(geom.contype), int(geom.conaffinity))) for geom in spec.geoms]
         kept = _meshes(mujoco, spec, source, notes, fused)
         model = _compile(spec)
         if fused and spec.compiler.settotalmass > 0.0:  # of the bodies that fusing would leave
@@ -72,7 +75,8 @@ def compiled(source: Source, notes: Notes, base: str | None) -> Compiled:
         parts = sorted(getattr(spec, plural), key=lambda part: part.id)
         elements[kind] = [source.at(part.info) for part in parts]
     meshes = {geom.id: info for geom, info in kept}
-    return Compiled(mujoco, model, source.root, elements, meshes, keyframes)
+    replaced = {geom.id: given for geom, given in bits if given != (geom.contype, geom.conaffinity)}
+    return Compiled(mujoco, model, source.root, elements, meshes, keyframes, source.contacts, replaced)
 
 
 def _compile(spec: Any) -> Any:

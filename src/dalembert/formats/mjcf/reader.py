@@ -100,7 +100,8 @@ def _notes(r: Reading) -> None:
     model, root = r.model, r.of.root
     touching = [g for g in range(model.ngeom) if model.geom_contype[g] or model.geom_conaffinity[g]]
     if touching and not model.opt.disableflags & NO_CONTACT:
-        r.note("geom", touching[0], f"contact is not modelled; {len(touching)} geoms could touch in MuJoCo")
+        text = f"contact is not modelled; {len(touching)} geoms could touch in MuJoCo"
+        r.note("geom", touching[0], f"{text}, and do so here after m.add_contacts")
     options: Any = root.findall("option")
     if model.opt.density > 0.0 or model.opt.viscosity > 0.0:
         r.notes.add(options[-1] if options else root, "forces of the air or water around bodies are not modelled")

@@ -36,7 +36,7 @@ SECTIONS = {
 LISTED = {
     "sensor": "sensors are not modelled",
     "custom": "custom data are not read",
-    "contact": "contact is not modelled",
+    "contact": "contact is not modelled until m.add_contacts is called",
     "deformable": "deformable bodies are not modelled",
     "extension": "plugins are not run",
 }
@@ -67,6 +67,7 @@ class Source:
         self.folder, self.notes = Folder.of(path, folder), notes
         self.sizes_change = False  # whether something with coordinates or controls was left out
         self.attached: list[Element] = []  # roots of the models that <asset><model> names
+        self.contacts: list[Element] = []  # what <contact> holds
         self.lines: list[Element] = []  # the element on each line of the texts
         self.sizes: dict[int, Size] = {}  # of each document, by the identity of its root
         self.named: set[str] = set()  # bodies, and sites of sensors of forces, that elements of the file name
@@ -146,6 +147,7 @@ class Source:
             elif parent is None and child.tag in LISTED:
                 for one in child.children:
                     self.notes.add(one, LISTED[child.tag])
+                self.contacts += child.children if child.tag == "contact" else []
             elif child.tag in ELEMENTS:
                 if element.tag != "default":
                     self.notes.add(child, ELEMENTS[child.tag])

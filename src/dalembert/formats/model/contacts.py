@@ -10,8 +10,10 @@ from dalembert.formats.model.cursor import FileNode
 from dalembert.formats.model.forces import kind_of, local, places
 from dalembert.formats.model.places import drawn, place
 from dalembert.formats.model.scope import NUMBERS, Scope
-from dalembert.mechanism.contacts import Friction, OneSided, Rope, SphereOnPlane, SphereOnSphere, Stops
+from dalembert.mechanism.contacts import Contact, Friction, OneSided, Rope, Stops
+from dalembert.mechanism.contacts.nearest import Core
 from dalembert.mechanism.mechanism import Mechanism
+from dalembert.mechanism.outlines import CORES, Outline, is_zero_length
 
 if TYPE_CHECKING:
     from dalembert.formats.model.writing import Data, Writing
@@ -43,9 +45,21 @@ def add_contact(m: Mechanism, name: str, node: FileNode, outer: Scope) -> None:
             on=None if on is None else place(on, scope),
             radius=0.0 if radius is None else scope.value(radius),
             on_radius=None if other is None else scope.value(other),
+            shape=_outline(node, "shape", scope),
+            on_shape=_outline(node, "on_shape", scope),
             at=drawn(node, scope),
             **given,
         )
+
+
+def _outline(node: FileNode, key: str, scope: Scope) -> Any:
+    """The (kind, size) of a shape that touches."""
+    if (given := node.get(key)) is None:
+        return None
+    given.keys(words.OUTLINE, "the shape of a contact")
+    size = given.child("size")
+    sizes = scope.values(size.items()) if isinstance(size.value, list) else scope.value(size)
+    return given.child("type").choice(list(CORES)), sizes
 
 
 def _long(node: FileNode, scope: Scope) -> dict[str, Any]:
@@ -80,19 +94,25 @@ def contact_data(w: Writing, contact: OneSided) -> Data:
     if isinstance(contact, Rope):
         word = "through" if contact.kind == "rope" else "between"
         data |= {word: [w.place(f) for f in contact.points], "length": contact.length}
-    elif isinstance(contact, SphereOnPlane | SphereOnSphere):
-        data["frame"] = w.place(contact.frame)
-        if isinstance(contact, SphereOnSphere):
-            data |= {"on": w.place(contact.other), "on_radius": contact.other_radius}
-        else:
-            data["on"] = w.place(contact.plane)
-        if not (isinstance(contact.radius, float) and contact.radius == 0.0):
-            data["radius"] = contact.radius
+    elif isinstance(contact, Contact):
+        a = Outline(contact.frame, contact.core, contact.size, contact.radius)
+        data |= {"frame": w.place(a.frame), "on": w.place(contact.on), **_outline_data(a, "shape", "radius")}
+        if not contact.on_plane:
+            b = Outline(contact.on, contact.on_core, contact.on_size, contact.on_radius)
+            data |= _outline_data(b, "on_shape", "on_radius") or {"on_radius": 0.0}
     if contact.restitution:
         data["restitution"] = contact.restitution
     if contact.static:
         data |= {"friction": contact.friction, "static_friction": contact.static}
     return w.finished(data, f"contact '{contact.name}'")
+
+
+def _outline_data(x: Outline, shape: str, radius: str) -> Data:
+    """The radius of a sphere, nothing of a point; kind and size of another shape."""
+    if x.core is Core.POINT:
+        return {} if is_zero_length(x.radius) else {radius: x.radius}
+    size = list(x.plain_size)
+    return {shape: {"type": x.kind, "size": size if len(size) > 1 else size[0]}}
 
 
 def joint_data(a: Attachment) -> Data:

@@ -23,6 +23,7 @@ from dalembert.formats.model.scope import NUMBERS, Scope
 from dalembert.mechanism import inertia
 from dalembert.mechanism.body import Frame
 from dalembert.mechanism.mechanism import Mechanism
+from dalembert.mechanism.shapes import Shape
 from dalembert.mechanism.solids import Solid, solid
 from dalembert.symbols import is_number
 
@@ -244,26 +245,43 @@ class _ModelReader:
         return total
 
     def shapes(self, body: Any, node: FileNode, scope: Scope) -> None:
-        found = node.get("shapes")
+        """Shapes of pictures, and those that may touch."""
+        found, touching = node.get("shapes"), node.get("colliders")
         for item in [] if found is None else found.items():
             item.keys(words.SHAPE, "a shape")
-            size, at, turn, colour, file, scale, name = (
-                item.get(key) for key in ("size", "at", "rotation", "colour", "file", "scale", "name")
-            )
-            sizes: Any = ()
-            if size is not None:
-                sizes = scope.values(size.items()) if isinstance(size.value, list) else scope.value(size)
             with item.here():
-                body.add_shape(
-                    item.child("type").text(),
-                    sizes,
-                    at=(0.0, 0.0, 0.0) if at is None else scope.vector(at),
-                    rotation=None if turn is None else np.array(rotation(turn, Scope(self.m)), dtype=float),
-                    colour=None if colour is None else colour.numbers(4),
-                    file=None if file is None else file.text(),
-                    scale=(1.0, 1.0, 1.0) if scale is None else scale.numbers(3),
-                    name="" if name is None else name.text(),
-                )
+                body.add_shape(**self.shape(item, scope))
+        for item in [] if touching is None else touching.items():
+            item.keys(words.COLLIDER, "a collider")
+            given = self.shape(item, scope)
+            R, at = given.pop("rotation"), given.pop("at")
+            law: dict[str, Any] = {key: x.number() for key in ("friction", "restitution") if (x := item.get(key))}
+            law |= {key: x.value for key in ("group", "against") if (x := item.get(key))}
+            law |= {key: [y.text() for y in x.items()] for key in ("apart", "together") if (x := item.get(key))}
+            law |= {"combine": x.text()} if (x := item.get("combine")) else {}
+            with item.here():
+                pose: Any = (np.eye(3) if R is None else R, at)
+                body.add_collider(Shape(**given, pose=pose), **law)
+
+    def shape(self, item: FileNode, scope: Scope) -> dict[str, Any]:
+        """The arguments of a shape."""
+        size, at, turn, colour, file, scale, name = (
+            item.get(key) for key in ("size", "at", "rotation", "colour", "file", "scale", "name")
+        )
+        sizes: Any = ()
+        if size is not None:
+            sizes = scope.values(size.items()) if isinstance(size.value, list) else scope.value(size)
+        with item.here():
+            return {
+                "kind": item.child("type").text(),
+                "size": sizes,
+                "at": (0.0, 0.0, 0.0) if at is None else scope.vector(at),
+                "rotation": None if turn is None else np.array(rotation(turn, Scope(self.m)), dtype=float),
+                "colour": None if colour is None else colour.numbers(4),
+                "file": None if file is None else file.text(),
+                "scale": (1.0, 1.0, 1.0) if scale is None else scale.numbers(3),
+                "name": "" if name is None else name.text(),
+            }
 
     # --- joints -------------------------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ from dalembert.formats.model import vocabulary as words
 from dalembert.formats.model.vocabulary import Keys
 from dalembert.mechanism.curves import BEYOND
 from dalembert.mechanism.motions import ENDS
+from dalembert.mechanism.outlines import CORES
 from dalembert.mechanism.shapes import SIZES
 
 Schema = dict[str, Any]
@@ -126,10 +127,16 @@ def _definitions() -> Schema:
         "ends": {"enum": list(ENDS)},
         "shape kind": {"enum": list(SIZES)},
         "size": {"anyOf": [value, {"type": "array", "items": value}]},
+        "outline of a contact": _table(words.OUTLINE),
+        "kind of outline": {"enum": list(CORES)},
         "solid kind": {"enum": list(words.WEIGHED_KINDS)},
         "outline": {"type": "array", "items": {"type": "array", "items": value, **two}, "minItems": 3},
         "solids": {"type": "array", "items": _table(words.WEIGHED), "minItems": 1},
         "shapes": {"type": "array", "items": _table(words.SHAPE)},
+        "colliders": {"type": "array", "items": _table(words.COLLIDER)},
+        "rule of a pair": {"enum": ["least", "greatest"]},
+        "bits": {"type": "integer", "minimum": 0},
+        "labels": {"type": "array", "items": _ref("text")},
         "joint type": {"enum": list(words.JOINTS)},
         "bodies": {**_named(_table(words.BODY)), "properties": {"ground": _table(words.GROUND)}},
         "frames": _named(_table(words.FRAME)),

@@ -38,9 +38,10 @@ BODY: Keys = {
     "at": "point",
     "rotation": "rotation",
     "shapes": "shapes",
+    "colliders": "colliders",
     "let": "let",
 }
-GROUND: Keys = {"shapes": "shapes"}
+GROUND: Keys = {"shapes": "shapes", "colliders": "colliders"}
 #: solids whose inertia follows from the mass of their body
 SOLIDS: dict[str, Keys] = {
     "point": {},
@@ -76,6 +77,17 @@ SHAPE: Keys = {
     "scale": "numbers",
     "name": "text",
 }
+#: a shape that may touch others: what is said of its contacts, besides
+COLLIDER: Keys = {
+    **SHAPE,
+    "friction": "number",
+    "restitution": "number",
+    "combine": "rule of a pair",
+    "group": "bits",
+    "against": "bits",
+    "apart": "labels",
+    "together": "labels",
+}
 #: joint types and what each has of its own
 JOINTS: dict[str, Keys] = {
     "fixed": {},
@@ -105,6 +117,7 @@ ATTACHMENT: Keys = {
 }
 FRICTION: Keys = dict.fromkeys(("coulomb", "static", "stribeck", "load", "exponent"), "number")
 STOPS: Keys = {"restitution": "number", "stiffness": "number", "damping": "number"}
+OUTLINE: Keys = {"type!": "kind of outline", "size!": "size"}  # of what touches
 CONTACTS: dict[str, Keys] = {
     "contact": {
         "frame!": "place",
@@ -112,6 +125,8 @@ CONTACTS: dict[str, Keys] = {
         "on": "place",
         "radius": "value",
         "on_radius": "value",
+        "shape": "outline of a contact",
+        "on_shape": "outline of a contact",
         "restitution": "number",
         "friction": "number",
         "static_friction": "number",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from dalembert.mechanism.joints.attachment import Attachment
     from dalembert.mechanism.mechanism import Mechanism
     from dalembert.mechanism.notes import Note
-    from dalembert.mechanism.shapes import Shape
+    from dalembert.mechanism.shapes import Collider, Shape
 
 HEAD = f"# yaml-language-server: $schema={words.SCHEMA_NAME}"
 
@@ -68,7 +69,7 @@ def data_of(m: Mechanism) -> Data:
         "inputs": _inputs(m),
         "gravity": gravity["gravity"],
         "points": _points(w, m),
-        "bodies": {b.name: _body(w, b) for b in m.bodies.values() if b is not m.ground or b.shapes},
+        "bodies": {b.name: _body(w, b) for b in m.bodies.values() if b is not m.ground or b.shapes or b.colliders},
         "frames": {name: w.finished(w.place(frame, name=False), f"frame '{name}'") for name, frame in m.frames.items()},
         "joints": {a.name: _joint(w, a) for a in m.joints.values()},
         "forces": {name: force_data(w, f) for name, f in m.forces.items()},
@@ -123,6 +124,8 @@ def _body(w: Writing, body: Body) -> Data:
             data["rotation"] = [vector(row) for row in body.drawn.R]
     if body.shapes:
         data["shapes"] = [_shape(shape) for shape in body.shapes]
+    if body.colliders:
+        data["colliders"] = [_collider(x) for x in body.colliders]
     return w.finished(data, what)
 
 
@@ -143,6 +146,11 @@ def _shape(shape: Shape) -> Data:
     if shape.scale != (1.0, 1.0, 1.0):
         data["scale"] = list(shape.scale)
     return data
+
+
+def _collider(x: Collider) -> Data:
+    own = {f.name: getattr(x, f.name) for f in fields(x)[1:] if getattr(x, f.name) != f.default}
+    return {**_shape(x.shape), **{key: list(y) if isinstance(y, tuple) else y for key, y in own.items()}}
 
 
 def _joint(w: Writing, a: Attachment) -> Data:

@@ -56,6 +56,7 @@ class Models:
         self.folder, self.notes = folder, notes
         self.frames, self.contents = Frames(), ModelContents()
         self.unnamed = 0
+        self.self_collide: dict[str, bool] = {}  # by the key of a model
 
     # --- a scope: the world or a model ----------------------------------------------------------------------------
 
@@ -139,6 +140,7 @@ class Models:
         inside = FrameScope(scope.prefix if merge else f"{key}::", key, version or scope.version)
         node = FrameNode("model", include or e, scope, raw, relative or "__model__", inside=inside, placement=placement)
         self.frames.add(key, node, name)
+        self.self_collide[key] = flag(e, "self_collide")
         first = len(self.contents.links)
         self.take(e, inside, near, static=static, depth=depth)
         node.attached = e.get("canonical_link") or self._canonical(self.contents.links[first:], inside)

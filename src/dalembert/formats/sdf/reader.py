@@ -94,7 +94,7 @@ class _SdfReader:
         graph = Graph(self._title(place, keys), gravity=self._gravity(place))
         frames = self.models.frames
         for one in found.links:
-            link = link_of(one, frames, self.notes)
+            link = link_of(one, frames, self.notes, self.models.self_collide.get(one.scope.model, False))
             link.name = self.name(one.key)
             graph.links.append(link)
             if one.static:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from math import pi
+from typing import Any
 
 import numpy as np
 
 from dalembert.errors import DescriptionError
+from dalembert.formats.colliding import OFF, collider, lenient
 from dalembert.formats.links import IDENTITY, FileLink
 from dalembert.formats.notes import Notes
 from dalembert.formats.sdf.elements import flag, note_rest, number, placed, relative_to
@@ -17,12 +19,13 @@ from dalembert.mechanism.joints.joint import orient_z
 from dalembert.mechanism.shapes import Shape
 from dalembert.spatial import Transform
 
+ALL_BITS = 65535  # of a collision that says none
 DENSITY = 1000.0  # kg/m³, the default of SDF
 _IN_LINK = ["pose", "inertial", "visual", "collision", "gravity", "self_collide", "kinematic", "must_be_base_link"]
 
 
-def link_of(found: ScopedElement, frames: Frames, notes: Notes) -> FileLink:
-    """The link that an element describes, at its place in the world."""
+def link_of(found: ScopedElement, frames: Frames, notes: Notes, self_collide: bool = False) -> FileLink:
+    """The link that an element describes, at its place in the world; self_collide: of its model."""
     e, T = found.element, frames.pose(found.key)
     mass, com, J = _inertia(found, frames, notes)
     link = FileLink(found.key, e, mass, com, J, T, weightless=not flag(e, "gravity", True))
@@ -31,11 +34,37 @@ def link_of(found: ScopedElement, frames: Frames, notes: Notes) -> FileLink:
         shape = _shape(one, _place(one, found, frames), notes)
         link.shapes += [shape] if shape else []
     for one in collisions:
-        notes.add(one, "contacts are not modelled" + ("" if visuals else "; the shape is kept for pictures"))
+        notes.add(one, OFF + ("" if visuals else "; the shape is kept for pictures"))
+        shape = lambda silent, one=one: _shape(one, _place(one, found, frames), silent)  # noqa: E731
+        apart = () if self_collide or flag(e, "self_collide") else (found.scope.model,)
+        kept = collider(one, shape, notes, apart=apart, **_surface(one, notes))
+        link.colliders += [kept] if kept is not None else []
     if flag(e, "kinematic"):
         notes.add(e.child("kinematic"), "a kinematic link moves here as its mass and joints let it")
     note_rest(e, _IN_LINK, notes)
     return link
+
+
+def _surface(collision: Element, notes: Notes) -> dict[str, Any]:
+    """Friction, restitution and bits of a collision, with the defaults of SDF."""
+
+    def within(*path: str) -> Element | None:
+        x: Element | None = collision.find("surface")
+        for tag in path:
+            x = None if x is None else x.find(tag)
+        return x
+
+    mu = lenient(within("friction", "ode", "mu"), None, notes)
+    e = lenient(within("bounce", "restitution_coefficient"), None, notes)
+    bits = {key: within("contact", f"{key}_bitmask") for key in ("category", "collide")}
+    group, against = (None if x is None or not x.text.isdigit() else int(x.text) for x in bits.values())
+    against = ALL_BITS if against is None else against
+    return {
+        "friction": 1.0 if mu is None else mu,
+        "restitution": 0.0 if e is None else min(e, 1.0),
+        "group": against if group is None else group,
+        "against": against,
+    }
 
 
 def _place(e: Element, found: ScopedElement, frames: Frames) -> Transform:

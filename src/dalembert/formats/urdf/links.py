@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from dalembert.errors import DescriptionError
+from dalembert.formats.colliding import OFF, collider, lenient
 from dalembert.formats.graph import IDENTITY, FileLink, pose
 from dalembert.formats.notes import Notes
 from dalembert.formats.xml import Element
@@ -48,21 +50,39 @@ def materials(root: Element) -> Materials:
     return found
 
 
-def read_link(e: Element, known: Materials, notes: Notes) -> FileLink:
-    """A link with its inertia (about the centre of mass, in the link's axes) and shapes."""
+def read_link(e: Element, known: Materials, notes: Notes, friction: Mapping[str, float] | None = None) -> FileLink:
+    """A link with its inertia (about the centre of mass, in the link's axes) and shapes.
+
+    friction: of links by name, which stands elsewhere in the file.
+    """
     link = FileLink(e.required("name"), e)
     inertial = e.only("inertial")
     if inertial is not None:
         _inertial(inertial, link, notes)
     visuals, collisions = e.findall("visual"), e.findall("collision")
-    for v in visuals:
-        _shape(v, link, known, notes)
+    shown = [_shape(x, known, notes) for x in visuals or collisions]
+    link.shapes += [shape for shape in shown if shape is not None]
+    mu = lenient(contact.find("lateral_friction"), "value", notes) if (contact := e.find("contact")) else None
     for c in collisions:
-        kept = "its shape is kept for display" if not visuals else "its shape is left out, the link has visual ones"
-        notes.add(c, f"contacts are not modelled; {kept}")
-        if not visuals:
-            _shape(c, link, known, notes)
+        notes.add(c, f"{OFF}; its shape is {'not drawn, the link has visual ones' if visuals else 'kept for display'}")
+        own = _friction(c, notes)
+        law = next((x for x in (own, mu, (friction or {}).get(link.name)) if x is not None), None)
+        found = collider(c, lambda silent, c=c: _shape(c, known, silent), notes, friction=law)  # type: ignore[misc]
+        link.colliders += [found] if found is not None else []
     return link
+
+
+def gazebo_friction(root: Element, notes: Notes) -> dict[str, float]:
+    """Coefficients of links that <gazebo reference="…"><mu1> gives."""
+    found = {g.get("reference", "") or "": lenient(g.find("mu1"), None, notes) for g in root.findall("gazebo")}
+    return {name: mu for name, mu in found.items() if mu is not None}
+
+
+def _friction(collision: Element, notes: Notes) -> float | None:
+    """The coefficient that a collision has of its own: of Drake, or in the old form of URDF."""
+    drake = collision.find("drake:proximity_properties")
+    own = None if drake is None else lenient(drake.find("drake:mu_dynamic"), "value", notes)
+    return own if own is not None else lenient(collision.find("contact_coefficients"), "mu", notes)
 
 
 def _inertial(e: Element, link: FileLink, notes: Notes) -> None:
@@ -81,11 +101,12 @@ def _inertial(e: Element, link: FileLink, notes: Notes) -> None:
         link.com = np.zeros(3)  # the centre of no mass is nowhere
 
 
-def _shape(e: Element, link: FileLink, known: Materials, notes: Notes) -> None:
+def _shape(e: Element, known: Materials, notes: Notes) -> Shape | None:
+    """The shape of a visual or a collision; None, and a note, where there is none."""
     geometry = e.child("geometry")
     if not geometry.children:
         notes.add(e, "has an empty <geometry>; there is nothing to show")
-        return
+        return None
     g = geometry.children[0]
     kind = g.tag.removeprefix("drake:")
     file, scale = None, np.ones(3)
@@ -104,13 +125,12 @@ def _shape(e: Element, link: FileLink, known: Materials, notes: Notes) -> None:
             raise g.error(f"has {len(scale)} numbers in its attribute 'scale'; needed: 3 numbers.")
         notes.add(g, f"the mesh '{file[:200]}' is kept by name, for display only; it is not opened")
     else:
-        return  # noted by `survey`
+        return None  # noted by `survey`
     factors: Any = tuple(scale.tolist())
     try:
-        shape = Shape(kind, tuple(size.tolist()), origin(e), _named_colour(e, known, notes), file, factors, e.name)
+        return Shape(kind, tuple(size.tolist()), origin(e), _named_colour(e, known, notes), file, factors, e.name)
     except DescriptionError as error:
         raise g.error(f"is no shape: {error}") from None
-    link.shapes.append(shape)
 
 
 def _named_colour(e: Element, known: Materials, notes: Notes) -> Colour | None:

@@ -132,9 +132,9 @@ def _robot(root: Element, notes: Notes, base: str | None, beside: sidecar.Sideca
 
 def _read_links(root: Element, robot: Robot, base: str | None) -> None:
     children = {c.get("link") for e in root.children for c in e.findall("child") if e.tag.endswith("joint")}
-    known = links.materials(root)
+    known, gazebo = links.materials(root), links.gazebo_friction(root, robot.notes)
     for e in root.findall("link"):
-        link = links.read_link(e, known, robot.notes)
+        link = links.read_link(e, known, robot.notes, gazebo)
         if link.name in robot.links or (link.name in robot.aliases and any(x is not e for x in _same(root, e))):
             raise e.error("is the second link of this name; names must differ.")
         if link.name == WORLD or (link.name == "ground" and link.name not in children and base != "free"):
@@ -143,6 +143,7 @@ def _read_links(root: Element, robot: Robot, base: str | None) -> None:
             if link.mass:
                 robot.notes.add(e, "is the ground, which does not move; its mass is left out")
             robot.later.append(lambda m, shapes=link.shapes: m.ground.shapes.extend(shapes))  # type: ignore[misc]
+            robot.later.append(lambda m, given=link.colliders: m.ground.colliders.extend(given))  # type: ignore[misc]
             continue
         robot.links[link.name] = link
         robot.graph.links.append(link)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container
 
+from dalembert.formats.colliding import moved
 from dalembert.formats.graph import IDENTITY, WORLD, Edge, FileLink, Graph
 from dalembert.formats.notes import Notes
 from dalembert.formats.xml import Element, shown
@@ -88,7 +89,7 @@ class Robot:
         """Give a link another frame, which is at `frame` in the old one; nothing else moves."""
         link, back = self.links[name], frame.inverse()
         link.com, link.inertia = back.R @ link.com + back.p, congruence(back.R, link.inertia)
-        link.shapes = [shape.moved(back) for shape in link.shapes]
+        link.shapes, link.colliders = [shape.moved(back) for shape in link.shapes], moved(link.colliders, back)
         link.frames = {n: back @ T for n, T in link.frames.items()}
         for e in self.graph.edges:
             e.at_parent = back @ e.at_parent if e.parent == name else e.at_parent

@@ -195,6 +195,7 @@ class Changeable:
         known += [x for j in layout.joints.values() for x in (*j.parent.T.p, *j.child.T.p)]
         for contact in self.contacts.values():
             known += [getattr(contact, name, 0.0) for name in ("radius", "length")]
+            known += [x for sizes in ("size", "on_size") for x in getattr(contact, sizes, ())]
             moving = (f for f in contact.frames if f.body.name in layout.bodies and f.body is not ground)
             known += [x for f in moving for x in f.T.p]
         return tuple(abs(x) for x in known if isinstance(x, float))
