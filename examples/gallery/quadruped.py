@@ -20,7 +20,10 @@ FALLS = da.Event(lambda t, s: s["trunk.qx"] ** 2 + s["trunk.qy"] ** 2 - 0.25, te
 
 def pushed(system, start, force, span):
     """A run with the force (x, y), a function of time, on the trunk."""
-    law = lambda t, s: [*start.u[:8], *force(t), 0.0]
+
+    def law(t, s):
+        return [*start.u[:8], *force(t), 0.0]
+
     return da.simulate(system, start, span, u=law, period=0.01, events={"falls": FALLS}, **STEP)
 
 
