@@ -20,11 +20,8 @@ FALLS = da.Event(lambda t, s: s["trunk.qx"] ** 2 + s["trunk.qy"] ** 2 - 0.25, te
 
 def pushed(system, start, force, span):
     """A run with the force (x, y), a function of time, on the trunk."""
-
-    def law(t, s):
-        return [*start.u[:8], *force(t), 0.0]
-
-    return da.simulate(system, start, span, u=law, period=0.01, events={"falls": FALLS}, **STEP)
+    how = {"u": lambda t, s: [*start.u[:8], *force(t), 0.0], "period": 0.01, "events": {"falls": FALLS}, **STEP}
+    return da.simulate(system, start, span, **how)
 
 
 def short(force):
