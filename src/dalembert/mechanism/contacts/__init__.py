@@ -6,6 +6,7 @@ from dalembert.mechanism.contacts.rope import Rope
 from dalembert.mechanism.contacts.sphere import SphereOnPlane, SphereOnSphere
 from dalembert.mechanism.contacts.stop import CompliantStop, JointStop, Stops
 from dalembert.mechanism.contacts.strut import Strut
+from dalembert.mechanism.contacts.unilateral import Unilateral
 
 __all__ = [
     "CompliantStop",
@@ -18,4 +19,5 @@ __all__ = [
     "SphereOnSphere",
     "Stops",
     "Strut",
+    "Unilateral",
 ]
