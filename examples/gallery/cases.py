@@ -14,6 +14,7 @@ GROUPS = {
     "Changing structure": (
         "five_bar_latch", "grasp", "hand_held", "regrasp", "rimless_wheel", "juggler", "clutch", "hoist",
     ),
+    "On the ground": ("quadruped", "trot"),
     "Many runs at once": ("tolerances", "robust_regulator", "passage_map", "suspension_indices", "learned_balance"),
 }  # fmt: skip
 CASES = [case for cases in GROUPS.values() for case in cases]

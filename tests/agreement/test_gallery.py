@@ -407,3 +407,28 @@ def test_hands_press_a_box_as_hard_as_friction_needs(case):
     assert rows["  off its closed form from 1.2 s on, at most (N)"] < 0.02
     assert rows["least push of a hand (N)"] > 9.5
     assert rows["friction / push, at most"] == pytest.approx(0.5, abs=2e-3)
+
+
+def test_a_quadruped_slides_and_rocks_where_statics_says_and_stands_again(case):
+    """μ m g forwards, m g a / h sideways, of pushes that grow by 10 N/s; the loops stay closed to rounding."""
+    rows = case("quadruped", span=1.5)
+    assert rows["force on all feet at last / weight"] == pytest.approx(1.0, abs=1e-6)
+    weight = rows["  friction of its weight (N)"]
+    assert rows["slow push that slides it forwards (N)"] == pytest.approx(weight, rel=3e-3)
+    assert rows["slow push that lifts two feet (N)"] == pytest.approx(rows["  m g a / h (N)"], rel=4e-3)
+    most, last = map(float, rows["60 N sideways tilt it by, at most and at the end (deg)"].split(","))
+    assert last < 0.05 < 10.0 < most
+    assert rows["90 N sideways: falls at (s)"] < 1.0
+    assert rows["loops closed to (m)"] < 1e-12
+    assert rows["feet in the floor, at most (m)"] < 1e-4
+
+
+def test_a_quadruped_trots_a_little_slower_than_its_gait_and_its_feet_carry_it(case):
+    """Over four strides of a steady trot the impulse of the feet is the weight times the time."""
+    rows = case("trot", span=4.0, drawn=True)
+    assert rows["reached the end"]
+    assert 0.85 < rows["speed, straight (m/s)"] / rows["  of the gait (m/s)"] < 1.0
+    assert rows["mean force on the feet / weight"] == pytest.approx(1.0, abs=1e-3)
+    assert rows["it turns by (rad/s)"] > 0.2
+    assert rows["largest tilt (deg)"] < 8.0
+    assert rows["loops closed to (m)"] < 1e-12

@@ -101,6 +101,8 @@ def everything() -> da.Mechanism:
     )
     m.ground.add_collider(da.Shape("plane"), restitution=0.1, combine="greatest", apart=["one"], together=["two", "x"])
     m.add_rope("leash", ["ground", arm.at(0.1 * L, 0, 0)], length=2 * L)
+    m.add_unilateral("lobe", lambda s: s.position(arm.at(L))[0] + L * ca.cos(s["A"]) + g[1] * s.t + 5, restitution=0.1)
+    m.add_unilateral("play", lambda s: 4.0 - s["A"], angular=True)
     ball = m.add_body("ball", mass=1.0, com=(0, 0, -0.1), inertia=(0.1, 0.1, 0.1))
     m.add_joint("S", da.Spherical(), arm.at(L, 0, 0), ball, stiffness=2.0, rest=da.rotation((1, 2, 3), 0.3))
     nut = m.add_body("nut", mass=0.5, inertia=(0.1, 0.1, 0.3), physical=False)

@@ -207,3 +207,107 @@ def test_starts_that_are_never_possible_are_refused(crank, p, sentence, monkeypa
     monkeypatch.setattr("dalembert.learning.worlds.DRAWS", 3)
     with pytest.raises(da.ArgumentError, match=sentence):
         da.environments(crank, {"A": 0.5}, 2, **options(p=p))
+
+
+# --- on the ground ----------------------------------------------------------------------------------------------------
+
+STEPPED = {"method": "moreau", "step": 1e-3}
+
+
+@pytest.fixture(scope="module")
+def hopper():
+    """A mass on a five-bar leg that slides up and down; its foot touches the floor; the mass is a parameter."""
+    m = da.Mechanism("hopper", gravity=(0, 0, -9.81))
+    body = m.add_body("body", mass=m.add_parameter("mass", 2.0))
+    m.add_joint("z", da.Prismatic("z"), m.ground, body)
+    ends = []
+    for side in "ab":
+        upper = m.add_body(f"upper {side}", mass=0.1, com=(0, 0, -0.05), inertia=da.rod_inertia(0.1, 0.1, "z"))
+        lower = m.add_body(f"lower {side}", mass=0.1, com=(0, 0, -0.1), inertia=da.rod_inertia(0.1, 0.2, "z"))
+        m.add_joint(f"hip {side}", da.Revolute("-y"), body, upper, armature=1e-3)
+        m.add_joint(f"knee {side}", da.Revolute("-y"), upper.at(0, 0, -0.1), lower)
+        m.add_servo(side, f"hip {side}", stiffness=40.0, damping=1.0)
+        ends.append(lower.at(0, 0, -0.2))
+    m.close_loop("ankle", da.Revolute("-y"), *ends)
+    m.add_contact("foot", ends[0], radius=0.02, friction=0.7)
+    return m.compile()
+
+
+def crouched(system, height=0.0):
+    return system.assemble({"z": 0.24 + height, "hip a": 1.14, "hip b": -1.14}, guess={"knee a": -1.6, "knee b": 1.6})
+
+
+def on_ground(**more):
+    return {
+        "period": 0.02, "actions": {"a": (0.4, 1.8), "b": (-1.8, -0.4)}, "reward": lambda t, s, u: s["z"],
+        **STEPPED, **more,
+    }  # fmt: skip
+
+
+def test_episodes_by_time_stepping_are_one_run_to_rounding(hopper):
+    """Flight, impacts and stance: contact forces go on from one action to the next."""
+    rng, start = np.random.default_rng(2), crouched(hopper)
+    actions = np.column_stack([rng.uniform(0.4, 1.8, 25), rng.uniform(-1.8, -0.4, 25)])
+    many = da.environments(hopper, start, 9, **on_ground())
+    many.reset(seed=1)
+    heights = []
+    for a in actions:
+        _, rewards, over, _, info = many.step(np.tile(a, (9, 1)))
+        heights.append(rewards[4])
+        assert not over.any()
+        assert not info
+    law = lambda t, s: actions[min(int(t / 0.02 + 0.5), 24)]  # noqa: E731
+    run = da.simulate(hopper, start, 0.5, u=law, period=0.02, **STEPPED)
+    assert run.multiplier("foot.gap").min() == 0.0
+    np.testing.assert_allclose(many.task.worlds.q[0], run.q[-1], atol=1e-12)
+    np.testing.assert_allclose(many.task.worlds.v[0], run.v[-1], atol=1e-10)
+    for k in range(1, 9):  # of both threads
+        np.testing.assert_array_equal(many.task.worlds.q[k], many.task.worlds.q[0])
+    np.testing.assert_allclose(heights, run.resampled(0.02 * np.arange(1, 26))["z"], rtol=1e-12)
+
+
+def test_each_episode_on_the_ground_has_its_own_parameters_and_a_start_above_it(hopper):
+    """A foot that would begin in the floor is drawn again; a heavier body stands lower on its servos."""
+    q, drawn = {"z": uniform(0.23, 0.02), "hip a": 1.14, "hip b": -1.14}, {"mass": uniform(1.0, 3.0)}
+    many = da.environments(hopper, q, 8, p=drawn, guess=crouched(hopper), **on_ground())
+    seen, info = many.reset(seed=5)
+    assert info["redrawn"].max() >= 1
+    assert seen[:, 0].min() >= 0.2399
+    for _ in range(60):
+        _, rewards, *_ = many.step(np.tile([1.14, -1.14], (8, 1)))
+    masses = many.task.worlds.p[:, 0]
+    assert np.all(np.diff(rewards[np.argsort(masses)]) < 0)
+    lightest = int(np.argmin(masses))
+    start = crouched(hopper)
+    rest = da.simulate(hopper, start, 2.0, u=[1.14, -1.14], p={"mass": masses[lightest]}, **STEPPED)
+    assert rewards[lightest] == pytest.approx(rest["z"][-1], abs=1e-6)
+
+
+def test_contacts_act_event_by_event_in_environments_too():
+    """A ball of restitution 0.5 from 1 m, 10 m/s²: hits at √0.2 s, is at e v τ − g τ²/2 after τ more."""
+    m = da.Mechanism("ball", gravity=(0, 0, -10.0))
+    m.add_joint("z", da.Prismatic("z"), m.ground, m.add_body("ball", mass=1.0))
+    m.add_motor("push", "z")
+    m.add_contact("floor", "ball", restitution=0.5)
+    env = da.environment(
+        m.compile(), {"z": 1.0}, period=0.25, actions={"push": (-1.0, 1.0)}, reward=lambda t, s, u: s["z"]
+    )
+    env.reset(seed=1)
+    heights = [env.step([0.0])[1] for _ in range(3)]
+    fall = np.sqrt(0.2)
+    tau = np.array([0.5, 0.75]) - fall
+    expected = [1 - 5 * 0.25**2, *(5 * fall * tau - 5 * tau**2)]
+    np.testing.assert_allclose(heights, expected, atol=1e-9)
+
+
+def test_what_time_stepping_does_not_have_is_refused_before_an_episode(hopper):
+    m = da.Mechanism("crane", gravity=(0, 0, -9.81))
+    m.add_joint("x", da.Prismatic("x"), m.ground, m.add_body("sledge", mass=1.0))
+    m.add_kinematic_input("lead", "x")
+    led = {**on_ground(), "actions": {"lead": (-1.0, 1.0)}, "reward": lambda t, s, u: s["x"]}
+    with pytest.raises(da.ArgumentError, match="no kinematic inputs; 'lead' is one"):
+        da.environment(m.compile(), {}, **led)
+    with pytest.raises(da.ArgumentError, match="step"):
+        da.environment(hopper, crouched(hopper), **{**on_ground(), "step": None})
+    with pytest.raises(da.ArgumentError, match=r"cannot start: the start is beyond 'foot' by 0\.0999"):
+        da.environment(hopper, crouched(hopper, -0.1), **on_ground())

@@ -107,12 +107,13 @@ def environment(
     system: a compiled `System`. states: where an episode starts: a state, coordinates by name with numbers or
     distributions of `scipy.stats` (and velocities v), or a function, as in `ensemble`. p: parameters, numbers or
     distributions, drawn anew for each episode. guess: where loops are assembled from, as in `System.assemble`.
-    period: s from one action to the next; an action is held in between. The motion is integrated with error control.
+    period: s from one action to the next; an action is held in between. The motion is integrated with error control, or
+    with a fixed `step` by the methods that have one: method="moreau" for robots on the ground (docs/contacts.md).
     actions: {input: (least, greatest)} in N or N m; actions beyond are cut off; other inputs are as in `simulate`.
     reward: f(t, state, u) after each step, u the inputs by name. observe: f(t, state), the numbers that an agent sees;
     positions and velocities by default. ends: f(t, state), not zero where an episode is over. All three are written in
     CasADi, as in `da.expression`, and run as machine code.
-    duration: s after which an episode is cut off. options: of `simulate`, such as rtol and method.
+    duration: s after which an episode is cut off. options: of `simulate`, such as rtol, method and step.
 
     A start that was drawn and is not possible (loops that do not close) is drawn again; info["redrawn"] is how often.
     A step that cannot be made ends the episode; info["message"] says why.
@@ -158,6 +159,8 @@ def environments(
     **options: Any,
 ) -> gymnasium.vector.VectorEnv[Any, Any, Any]:
     """A `gymnasium.vector.VectorEnv` of n copies of a system, whose steps run side by side in lanes (extra `learning`).
+
+    Copies with contacts go on by themselves, those of method="moreau" in as many threads as there are processors.
 
     n: how many copies; the others as in `environment`: system, states, period (s), actions, reward, observe, ends,
     duration (s), p (parameters), v, guess and options. A copy whose episode is over starts again with the next step, as

@@ -16,6 +16,7 @@ from dalembert.ensembles.plan import EnsemblePlan, usual_lanes
 from dalembert.ensembles.starts import Starts, belonging_to
 from dalembert.ensembles.variation import Variation
 from dalembert.errors import ArgumentError
+from dalembert.learning.stepped import NOT_MADE, SteppedWorlds
 from dalembert.mechanism.traced import on_expressions
 from dalembert.simulation.layout import RunLayout
 from dalembert.simulation.run.context import lay_out
@@ -27,7 +28,7 @@ from dalembert.system.system import System
 from dalembert.system.trace import Trace
 
 #: options of `simulate` that an environment passes on
-REFUSED = ("period", "events", "coordinates", "options", "step", "switches", "stops")
+REFUSED = ("period", "events", "coordinates", "options", "switches", "stops")
 ALLOWED = [name for name in OPTIONS if name not in REFUSED]
 DRAWS = 100  # of a start: if a hundredth of the draws is possible, one of three such searches ends in vain, else fewer
 
@@ -44,6 +45,7 @@ class Worlds:
         self.given_v = {} if v is None else dict(checks.mapping(v, "v"))
         self.q, self.v, self.t = np.zeros((n, system.nq)), np.zeros((n, system.nv)), np.zeros(n)
         self.p = np.tile(system.arguments.parameter_vector(None), (n, 1))
+        self.stepping: SteppedWorlds | None = None
         self.drawn = callable(states) or any(
             hasattr(x, "ppf") for of in (states, p, self.given_v) if isinstance(of, Mapping) for x in of.values()
         )
@@ -52,7 +54,10 @@ class Worlds:
         self.begin(np.arange(n), 0)
         state = system.state(self.q[0], self.v[0], float(self.t[0]))
         span = Span(state, self.t[0] + period, None, system.arguments.input_vector(None))
-        setup = make_setup(system, choices, span, self.p[0])
+        setup = make_setup(system, choices, span, self.p[0], phases=True)
+        self.stepping = SteppedWorlds(setup, choices, n) if setup.method_name == "moreau" else None
+        if self.stepping is not None:
+            self.begin(np.arange(n), 0)  # again: now starts beyond a contact are refused
         wide = usual_lanes(setup)
         self.plan = EnsemblePlan(setup, None, {}, "outputs", wide)
         self.lanes = Lanes(lay_out(Segment(RunLayout(setup), span)), wide) if wide > 1 and n > 1 else None
@@ -90,7 +95,10 @@ class Worlds:
         good = np.setdiff1d(np.arange(len(rows)), list(starts.refused))
         put = rows[good]
         self.q[put], self.v[put], self.t[put], self.p[put] = starts.q[good], starts.v[good], starts.t[good], p[good]
-        return dict(sorted(starts.refused.items()))
+        refused = dict(starts.refused)
+        if self.stepping is not None:
+            refused |= {int(good[i]): why for i, why in self.stepping.begin(self, put).items()}
+        return dict(sorted(refused.items()))
 
     def advance(self, rows: np.ndarray, u: np.ndarray) -> dict[int, str]:
         """One step of the worlds of these rows with inputs u (len(rows), nu); returns the sentences of those that fail.
@@ -99,18 +107,22 @@ class Worlds:
         """
         if not len(rows):
             return {}
+        if self.stepping is not None:
+            return self.stepping.advance(self, rows, u)
         times = self.t[rows, None] + self.period * np.array([0.0, 1.0])
         batch = Batch(self.q[rows], self.v[rows], times, self.p[rows], u, rows, {})
         part, *_ = make_runs(self.plan, batch, lambda: True, self.lanes)
         good = part.status == Status.DONE
-        nq, n = self.system.nq, self.system.nq + self.system.nv
-        done = rows[good]
-        self.q[done], self.v[done], self.t[done] = part.x[good, :nq], part.x[good, nq:n], part.t[good]
-        sentence = "the step was not made: {}"
+        self.put(rows[good], part.x[good], part.t[good])
         return {
-            int(rows[k]): sentence.format(part.messages.get(int(k), Status(part.status[k]).sentence))
+            int(rows[k]): NOT_MADE.format(part.messages.get(int(k), Status(part.status[k]).sentence))
             for k in np.flatnonzero(~good)
         }
+
+    def put(self, rows: np.ndarray, x: np.ndarray, t: np.ndarray) -> None:
+        """Put the worlds of these rows where x (q, v and what follows) says."""
+        nq, n = self.system.nq, self.system.nq + self.system.nv
+        self.q[rows], self.v[rows], self.t[rows] = x[:, :nq], x[:, nq:n], t
 
     def evaluate(self, f: StateFunction, u: np.ndarray | None = None) -> np.ndarray:
         """(n, size) values of a function at the present states."""

@@ -12,6 +12,7 @@ from dalembert import checks
 from dalembert.errors import DescriptionError, UnknownName, unknown
 from dalembert.mechanism.constraints import Constraint, LoopJoint
 from dalembert.mechanism.constraints.expression import Expressions
+from dalembert.mechanism.contacts import Unilateral
 from dalembert.mechanism.forces import Potential
 from dalembert.mechanism.forces.force import evaluate
 from dalembert.mechanism.joints import Joint, Universal
@@ -154,7 +155,8 @@ def check_laws(layout: TreeLayout, mechanism: Mechanism) -> None:
         if callable(value) or not all_numbers(array(value))
     ]
     written = [c for c in mechanism.constraints.values() if isinstance(c, Expressions)]
-    if not laws and not written:
+    gaps = [c for c in mechanism.contacts.values() if isinstance(c, Unilateral)]
+    if not laws and not written and not gaps:
         return
     t = ca.SX.sym("t")
     s = LocalState(layout, Scalar(t))
@@ -169,6 +171,8 @@ def check_laws(layout: TreeLayout, mechanism: Mechanism) -> None:
     for constraint in written:
         for what, row in constraint.given(s):
             check_expression(row, what, state, inputs)
+    for contact in gaps:
+        check_expression(contact.given(s), f"the gap of {contact.kind} '{contact.name}'", state, inputs)
 
 
 def check_potential(V: ca.SX, what: str, s: LocalState, t: ca.SX, inputs: Mapping[str, ca.SX]) -> None:

@@ -19,6 +19,7 @@ from dalembert.mechanism.contacts import (
     OneSided,
     Rope,
     Strut,
+    Unilateral,
 )
 from dalembert.mechanism.contacts.nearest import Core
 from dalembert.mechanism.contacts.stop import Stops, as_stops
@@ -187,6 +188,30 @@ class Touchable(Elements):
         if is_exact_zero(L):
             raise DescriptionError(f"the length of {what} is 0; needed: a number above 0.")
         self._touch(Strut(name, frames, getattr(L, "sx", L), _part(restitution, f"the restitution of {what}")))
+
+    def add_unilateral(self, name: str, gap: Any, *, restitution: float = 0.0, angular: bool = False) -> None:
+        """Keep an expression of the position from becoming negative: a cam, a slot, the teeth of a ratchet, play.
+
+        gap: a function of the state (see `add_joint_force`) that returns one CasADi expression of coordinates, frames,
+        time and parameters, in m; in rad with angular=True. Its multiplier is the force (N) or torque (N m) that opens
+        it; what it does to the coordinates is this times the derivatives of the gap, so there is no friction.
+        restitution (0 to 1): the part of the speed with which a gap that closes opens again. It acts in `da.simulate`.
+
+        >>> import casadi as ca, dalembert as da
+        >>> m = da.Mechanism("cam", gravity=(0, 0, -10.0))
+        >>> m.add_joint("cam", da.Revolute("y"), m.ground, m.add_body("shaft", mass=1.0, inertia=(1, 1, 1)))
+        >>> m.add_joint("lift", da.Prismatic("z"), m.ground, m.add_body("follower", mass=0.5))
+        >>> m.add_driver("motor", "cam", lambda t: 10.0 * t)
+        >>> m.add_unilateral("contact", lambda s: s["lift"] - 0.2 * (1 - ca.cos(s["cam"])))
+        >>> system = m.compile()
+        >>> run = da.simulate(system, system.assemble({"cam": 0.0}), 1.0)  # 0.2 ω² cos ωt < −g: off where cos is −1/2
+        >>> run.switches[0].what, round(run.switches[0].t * 10, 9) == round(2 / 3 * ca.pi, 9)
+        ('contact left', True)
+        """
+        what = f"unilateral constraint '{name}'"
+        checks.function(gap, f"the gap of {what}", error=DescriptionError)
+        turns = checks.flag(angular, f"angular of {what}", error=DescriptionError)
+        self._touch(Unilateral(name, gap, _part(restitution, f"the restitution of {what}"), turns))
 
     def _touch(self, contact: OneSided) -> None:
         self._new(contact.name, self.contacts, "contact")

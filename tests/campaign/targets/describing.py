@@ -143,6 +143,7 @@ ADDING: dict[str, dict[str, Any]] = {
         "at": (0.1, 0.2),
     },
     "add_pulley_rope": {"name": "new", "points": ["a", "c", "ground"], "at": THREE},
+    "add_unilateral": {"name": "new", "gap": energy, "restitution": 0.5, "angular": True},
     "add_strut": {"name": "new", "a": "a", "b": "c", "length": 0.5, "restitution": 0.5, "at": TWO},
     "add_actuator": {"name": "new", "a": "a", "b": "b", "limits": (-1.0, 2.0), "stroke": (0.1, 3.0), "at": TWO},
     "add_servo": {

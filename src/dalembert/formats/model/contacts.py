@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from dalembert.formats.model import vocabulary as words
 from dalembert.formats.model.cursor import FileNode
 from dalembert.formats.model.forces import kind_of, local, places
+from dalembert.formats.model.laws_written import written_row
 from dalembert.formats.model.places import drawn, place
-from dalembert.formats.model.scope import NUMBERS, Scope
-from dalembert.mechanism.contacts import Contact, Friction, OneSided, Rope, Stops
+from dalembert.formats.model.scope import NUMBERS, POSITION, Scope
+from dalembert.mechanism.contacts import Contact, Friction, OneSided, Rope, Stops, Unilateral
 from dalembert.mechanism.contacts.nearest import Core
 from dalembert.mechanism.mechanism import Mechanism
 from dalembert.mechanism.outlines import CORES, Outline, is_zero_length
@@ -24,7 +25,7 @@ def add_contact(m: Mechanism, name: str, node: FileNode, outer: Scope) -> None:
     """Add the contact or rope that a node describes."""
     kind = kind_of(node, words.CONTACTS, "contact")
     node.keys({"type!": "", **words.CONTACTS[kind], **words.LOCAL}, f"a {kind}")
-    scope = local(m, node, outer, NUMBERS)
+    scope = local(m, node, outer, POSITION if kind == "unilateral constraint" else NUMBERS)
     given: dict[str, Any] = {
         key: node.child(key).number()
         for key in ("restitution", "friction", "static_friction")
@@ -37,6 +38,11 @@ def add_contact(m: Mechanism, name: str, node: FileNode, outer: Scope) -> None:
         if kind == "strut":
             a, b = places(node.child("between"), scope, 2)
             m.add_strut(name, a, b, **_long(node, scope), **given)
+            return
+        if kind == "unilateral constraint":
+            flag = node.get("angular")
+            gap = scope.law([node.child("gap")], POSITION)
+            m.add_unilateral(name, gap, angular=False if flag is None else flag.flag(), **given)
             return
         on, radius, other = node.get("on"), node.get("radius"), node.get("on_radius")
         m.add_contact(
@@ -91,7 +97,12 @@ def _of(node: FileNode, keys: words.Keys, kind: Any, what: str) -> Any:
 def contact_data(w: Writing, contact: OneSided) -> Data:
     """A contact or rope as data."""
     data: Data = {"type": contact.kind}
-    if isinstance(contact, Rope):
+    recorder = None
+    if isinstance(contact, Unilateral):
+        recorder = w.recorder()
+        data["gap"] = written_row(contact.value, recorder, f"the gap of {contact.kind} '{contact.name}'")
+        data |= {"angular": True} if contact.angular else {}
+    elif isinstance(contact, Rope):
         word = "through" if contact.kind == "rope" else "between"
         data |= {word: [w.place(f) for f in contact.points], "length": contact.length}
     elif isinstance(contact, Contact):
@@ -104,7 +115,7 @@ def contact_data(w: Writing, contact: OneSided) -> Data:
         data["restitution"] = contact.restitution
     if contact.static:
         data |= {"friction": contact.friction, "static_friction": contact.static}
-    return w.finished(data, f"contact '{contact.name}'")
+    return w.finished(data, f"contact '{contact.name}'", recorder)
 
 
 def _outline_data(x: Outline, shape: str, radius: str) -> Data:

@@ -151,7 +151,7 @@ def constraint_data(w: Writing, c: Constraint) -> Data:
             data = {"type": "expression"}
             for key, rows in (("holonomic", c.holonomic), ("pfaffian", c.pfaffian)):
                 if rows:
-                    data[key] = {row: _row(f, s, f"row '{row}' of {what}") for row, f in rows}
+                    data[key] = {row: written_row(f, s, f"row '{row}' of {what}") for row, f in rows}
         else:
             raise _unknown(what, c)
     return w.finished(data, what, s)
@@ -285,7 +285,8 @@ def _evaluated(value: Any, s: SymbolicState, shape: tuple[int, ...], what: str) 
     return evaluate(value, s, shape, what)  # type: ignore[arg-type]
 
 
-def _row(f: Any, s: SymbolicState, what: str) -> Any:
+def written_row(f: Any, s: SymbolicState, what: str) -> Any:
+    """The one value of a user's function, recorded."""
     return _one(described(on_expressions(f, s, what), what))  # type: ignore[arg-type]
 
 

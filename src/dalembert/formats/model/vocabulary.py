@@ -133,6 +133,7 @@ CONTACTS: dict[str, Keys] = {
     },
     "rope": {"through!": "places", "at": "places in drawing", "length": "value", "restitution": "number"},
     "strut": {"between!": "places", "at": "places in drawing", "length": "value", "restitution": "number"},
+    "unilateral constraint": {"gap!": "value", "angular": "flag", "restitution": "number"},
 }
 FORCES: dict[str, Keys] = {
     "motor": {"joint!": "text"},

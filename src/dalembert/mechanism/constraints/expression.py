@@ -66,10 +66,10 @@ class Expressions(Constraint):
         d = RowDerivatives(s)
         out = []
         for name, f in self.holonomic:
-            phi = _evaluated(f, s, f"row '{name}' of constraint '{self.name}'")
+            phi = evaluated_row(f, s, f"row '{name}' of constraint '{self.name}'")
             out.append(d.row(name, phi, d.rate(phi), True, self.angular, self.own))
         for name, f in self.pfaffian:
-            speed = _evaluated(f, s, f"row '{name}' of constraint '{self.name}'")
+            speed = evaluated_row(f, s, f"row '{name}' of constraint '{self.name}'")
             if not d.is_linear(speed):
                 raise DescriptionError(
                     f"row '{name}' of constraint '{self.name}' is not linear in the velocities; "
@@ -83,7 +83,7 @@ class Expressions(Constraint):
         if self.kind not in ("driver", "constraint"):
             return []
         rows = [(f"row '{name}' of {self.kind} '{self.name}'", f) for name, f in (*self.holonomic, *self.pfaffian)]
-        return [(what, _evaluated(f, s, what)) for what, f in rows]
+        return [(what, evaluated_row(f, s, what)) for what, f in rows]
 
     def exert(self, s: TracedState, multipliers: Mapping[str, Any], load: Load) -> None:
         if self.forces is None:
@@ -141,7 +141,8 @@ class RowDerivatives:
         return Row(name, phi_, A.reshape(-1), b_, gamma, holonomic, angular, own)
 
 
-def _evaluated(f: Expression, s: TracedState, what: str) -> ca.SX:
+def evaluated_row(f: Expression, s: TracedState, what: str) -> ca.SX:
+    """The one value of a function of the state, an expression."""
     given = on_expressions(f, s, what)
     x = described(given, what, "one expression a row")
     if x.size != 1:

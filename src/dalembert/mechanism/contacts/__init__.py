@@ -6,6 +6,7 @@ from dalembert.mechanism.contacts.one_sided import OneSided
 from dalembert.mechanism.contacts.rope import Rope
 from dalembert.mechanism.contacts.stop import CompliantStop, JointStop, Stops
 from dalembert.mechanism.contacts.strut import Strut
+from dalembert.mechanism.contacts.unilateral import Unilateral
 
 __all__ = [
     "CompliantStop",
@@ -17,4 +18,5 @@ __all__ = [
     "Rope",
     "Stops",
     "Strut",
+    "Unilateral",
 ]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from dalembert.errors import ArgumentError
 from dalembert.mechanism.contacts.stop import Stops, as_stops
@@ -13,10 +15,12 @@ from dalembert.simulation.run.context import lay_out
 from dalembert.simulation.run.record_pool import give_back
 from dalembert.simulation.run.segment import Segment
 from dalembert.simulation.run.stepping import begin, integrate
-from dalembert.simulation.setup import Choices, Span, check_steps, make_setup, make_span
+from dalembert.simulation.setup import Choices, Setup, Span, check_steps, make_setup, make_span
 from dalembert.simulation.stabilization import Projection
+from dalembert.simulation.status import Status
 from dalembert.simulation.time_stepping.layout import SteppingLayout
 from dalembert.simulation.time_stepping.result import SteppedRun, stepped_result
+from dalembert.system.state import State
 from dalembert.system.system import System
 
 BEYOND = 1e-5  # of the lengths of a mechanism: how far a start may be beyond a contact
@@ -28,7 +32,7 @@ def simulate_stepped(
     shared: bool = False,
 ) -> SteppedRun:  # fmt: skip
     """Check everything, then run; the arguments are those of `simulate`."""
-    _check(system, choices, switches, coordinates, options, record)
+    check(system, choices, switches, coordinates, options, record)
     span, held = make_span(system, state, t, t_eval, u), as_stops(stops, "stops")
     own = controller, period, events
     if shared and all(x is None for x in own):
@@ -37,7 +41,7 @@ def simulate_stepped(
         layout = system.memo(key, lambda: _layout(system, choices, span, p, *own, held))
     else:
         layout = _layout(system, choices, span, p, *own, held)
-    _check_start(layout, span)
+    check_start(layout, span.start)
     return carried_out(layout, span)
 
 
@@ -51,6 +55,34 @@ def carried_out(layout: SteppingLayout, span: Span) -> SteppedRun:
     return run
 
 
+class Advanced(NamedTuple):
+    """Where a run by time stepping ended, without its history."""
+
+    success: bool
+    message: str  # of what ended it before its time
+    t: float
+    x: np.ndarray  # q, v, works, the work of contacts, the residual of the last step, mean forces of rows in it
+
+
+def laid_out(setup: Setup) -> SteppingLayout:
+    """The layout of runs of a setup that was made with `phases`."""
+    return SteppingLayout(setup, Changeable.of(setup.system, None))
+
+
+def advanced(layout: SteppingLayout, span: Span, forces: np.ndarray | None = None) -> Advanced:
+    """The end of a run that goes on with the forces (what x has behind q and v) of the one before, as one run would."""
+    ctx = lay_out(Segment(layout, span))
+    ctx.record.method.set(lowered=0, residual=0.0, newton_steps=0)
+    if forces is not None:
+        ctx.record.x[-len(forces) :] = forces
+    begin(ctx)
+    status = integrate(ctx)
+    message = "" if status == Status.DONE else stepped_result(ctx, status).message
+    out = Advanced(status == Status.DONE, message, ctx.record.clock.t, ctx.record.x.copy())
+    give_back(layout, ctx.spare)
+    return out
+
+
 def _layout(
     system: System, choices: Choices, span: Span, p: Parameters, controller: Any, period: Any, events: Any,
     stops: Stops | None,
@@ -59,7 +91,10 @@ def _layout(
     return SteppingLayout(setup, Changeable.of(system, stops))
 
 
-def _check(system: System, choices: Choices, switches: Any, coordinates: Any, options: Any, record: Any) -> None:
+def check(
+    system: System, choices: Choices, switches: Any = None, coordinates: Any = None, options: Any = None,
+    record: Any = None,
+) -> None:  # fmt: skip
     """Refuse what steps of this kind do not have."""
     why = "method 'moreau' has fixed steps in all coordinates"
     if switches is not None:
@@ -78,13 +113,13 @@ def _check(system: System, choices: Choices, switches: Any, coordinates: Any, op
         raise ArgumentError(f"{why} and no friction in proportion to load, which joint '{loaded[0]}' has.")
 
 
-def _check_start(layout: SteppingLayout, span: Span) -> None:
+def check_start(layout: SteppingLayout, start: State) -> None:
     """Refuse a start beyond a contact."""
     changeable = layout.changeable
     if not changeable.contacts:
         return
     kernel = changeable.everything.kernel("residuals")
-    given = {"q": span.start.q, "v": span.start.v, "p": layout.setup.p, "t": [span.start.t]}
+    given = {"q": start.q, "v": start.v, "p": layout.setup.p, "t": [start.t]}
     phi = kernel(*[given[name] for name in kernel.names_in])[0]
     length = max(changeable.lengths, default=0.0) or layout.system.layout.length
     for name, contact in changeable.contacts.items():
