@@ -1,4 +1,5 @@
-"""The pictures kept in docs/pictures (`make pictures`): five-bar.gif, jansen.gif, press.png, zoo.png and zoo-3d.png.
+"""The pictures kept in docs/pictures (`make pictures`): five-bar.gif, jansen.gif, press.png, elements.png, zoo.png and
+zoo-3d.png.
 
 Animations of the whole zoo are left in build/zoo; zoo-3d.png shows them as a browser does, if there is a Chromium.
 """
@@ -30,13 +31,10 @@ def five_bar() -> None:
 def jansen() -> None:
     """A turn of Jansen's leg, in two seconds."""
     sys.path.insert(0, str(ROOT / "examples" / "gallery"))
-    from drawing import Drawing
     from jansen import BODIES, pins
 
-    d = Drawing("Jansen leg", pins(0.0), "O Z", BODIES, mass=0.5)
-    d.m.add_frame("foot", d.on["foot"])
-    system = d.m.compile()
-    turn = system.sweep({"crank": np.linspace(0, 2 * np.pi, 91)}, system.state(), speed=np.pi)
+    system = da.Linkage("Jansen leg", pins(0.0), "O Z", BODIES, mass=0.5).compile()
+    turn = system.sweep({"O": np.linspace(0, 2 * np.pi, 91)}, system.state(), speed=np.pi)
     animate(turn, OUT / "jansen.gif", traces=["foot"])
 
 
@@ -66,6 +64,14 @@ def press() -> None:
     axes.set_title("")
     figure.savefig(OUT / "press.png", dpi=80)
     pyplot.close(figure)
+
+
+def elements() -> None:
+    """Every machine element of the page on them."""
+    sys.path.insert(0, str(ROOT / "examples"))
+    from elements import picture
+
+    picture(OUT / "elements.png")
 
 
 def all_of_the_zoo() -> None:
@@ -129,5 +135,6 @@ if __name__ == "__main__":
     five_bar()
     jansen()
     press()
+    elements()
     all_of_the_zoo()
     zoo_in_a_browser()

@@ -51,6 +51,7 @@ class ModelFileError(FileError):
         where = f"{file}:{line}: " if file and line else f"{file}: " if file else ""
         super().__init__(where + text)
         self.text, self.file, self.line, self.repair = text, file, line, repair
+        self.at = ""  # the path of keys there, in the format of this library
         self.faults: tuple[ModelFileError, ...] = (self,)  # all of the file that it tells
 
 

@@ -409,3 +409,33 @@ def test_many_faults_are_counted():
     with pytest.raises(da.ModelFileError, match=r"and 19 more$") as caught:
         read_text(f"dalembert: 1\nbodies:\n{bodies}")
     assert len(str(caught.value).splitlines()) == 22
+
+
+def test_all_faults_of_one_element_are_told_but_not_what_follows_from_them():
+    text = (
+        "dalembert: 1\nparameters: {r: 0.1}\npoints: {A: [0, 0, 0]}\nbodies:\n"
+        "  rod: {mass: 0.8, com: [l/2, 0, 0], inertia: {rod: {lenght: r}},\n"
+        "        shapes: [{type: box, size: [1, 1, wide]}]}\n"
+        "  block: {mass: heavy, inertia: {box: {sides: [0.06, 0.04]}}}\n"
+        "joints:\n  A: {type: revolute, axis: q, between: [ground, rod], at: C, dampin: 0.1}\n"
+        "  B: {type: prismatic, axis: x, between: [rod, block], limits: [0.4, 0.1]}\n"
+        "forces:\n  s: {type: spring, between: [block, ground], stiffness: 1, damping: 2*k, rest_length: soft}\n"
+        "states:\n  up: {q: {A: 1}, v: {A: fast}}\n"
+    )
+    with pytest.raises(da.ModelFileError) as caught:
+        read_text(text)
+    told = [line.split(": ")[:2] for line in str(caught.value).splitlines()]
+    assert told == [
+        ["text:5", "bodies.rod.com[0]"],
+        ["text:5", "bodies.rod.inertia.rod.lenght"],
+        ["text:6", "bodies.rod.shapes[0].size[2]"],
+        ["text:7", "bodies.block.mass"],
+        ["text:7", "bodies.block.inertia.box.sides"],
+        ["text:9", "joints.A.dampin"],
+        ["text:9", "joints.A.axis"],
+        ["text:9", "joints.A.at"],
+        ["text:10", "joints.B"],
+        ["text:12", "forces.s.damping"],
+        ["text:12", "forces.s.rest_length"],
+        ["text:14", "states.up.v.A"],
+    ]

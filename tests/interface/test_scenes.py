@@ -286,7 +286,7 @@ def test_machine_elements_are_drawn_by_what_they_look_like():
     drawn = scene(system)
     assert {link.name: (link.kind, len(link.points)) for link in drawn.links} == {
         "oil": ("actuator", 2),
-        "calf": ("cable", 3),
+        "calf": ("muscle", 3),
         "rope": ("cable", 2),
     }
     sizes = {b.name: {s.size[0] for s in b.solids if s.kind == "wheel"} for b in drawn.bodies}

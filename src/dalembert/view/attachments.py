@@ -11,7 +11,7 @@ import numpy as np
 
 from dalembert.mechanism.body import Frame
 from dalembert.mechanism.constraints import Expressions, LoopJoint, PointOn, Rod
-from dalembert.mechanism.contacts import Contact, Rope
+from dalembert.mechanism.contacts import Contact, Rope, Strut
 from dalembert.mechanism.contacts.nearest import Core
 from dalembert.mechanism.forces import Bushing
 from dalembert.mechanism.forces.cable import Line as Taut
@@ -30,7 +30,8 @@ GLYPHS = {
 }  # fmt: skip
 
 
-LOOKS = {"damper": "actuator", "muscle": "cable"}  # kinds of lines that look like another
+LOOKS = {"damper": "actuator"}  # kinds of lines that look like another
+LINES = ("cable", "muscle")  # along whose way a body has no bar
 
 
 @dataclass(eq=False)
@@ -101,14 +102,14 @@ def attachments(system: System, p: Parameters = None) -> Attachments:
         s.links.append(
             DrawnLink(LOOKS.get(force.kind, force.kind), force.name, tuple(s.place(f) for f in force.points))
         )
-        for place in s.links[-1].points if force.kind != "cable" else ():
+        for place in s.links[-1].points if force.kind not in LINES else ():
             s.attach(place)
     for name, frame in system.layout.frames.items():
         s.frames.append(s.place(frame, name))
         if frame.body.name != "ground":
             s.attach(s.frames[-1])
     for link in s.links:
-        for place in link.points if link.kind == "cable" else ():
+        for place in link.points if link.kind in LINES else ():
             if len(s.ends[place.body]) < 2:
                 s.attach(place)
     return s
@@ -117,7 +118,10 @@ def attachments(system: System, p: Parameters = None) -> Attachments:
 def _touch(s: Attachments, touch: Any) -> None:
     """A contact: a ball, disc or point, above a floor or beside another. A rope: a line."""
     if isinstance(touch, Rope):
-        s.links.append(DrawnLink("cable", touch.name, tuple(s.place(f) for f in touch.points)))
+        if touch.name.rpartition(" ")[0] in s.system.layout.mechanism.forces:  # the end of a cylinder's stroke
+            return
+        look = "rod" if isinstance(touch, Strut) else "cable"
+        s.links.append(DrawnLink(look, touch.name, tuple(s.place(f) for f in touch.points)))
     elif isinstance(touch, Contact):
         place = s.place(touch.frame, touch.name)
         r = _touching(s, place, touch.core, touch.size, touch.radius)

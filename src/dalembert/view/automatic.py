@@ -15,6 +15,7 @@ from dalembert.symbols import all_numbers, is_number
 from dalembert.system.system import System
 from dalembert.view.attachments import Attachments, attachments, turn_to
 from dalembert.view.described_shapes import given_solids
+from dalembert.view.machine_parts import machine_parts
 from dalembert.view.outlines import rounded
 from dalembert.view.plane import sight, turned
 from dalembert.view.poses import body_poses, place_on_body
@@ -338,6 +339,7 @@ def furnish(system: System, q: np.ndarray, traces: Sequence[Frame], p: Parameter
     for wheel in s.wheels:
         if not f.given[wheel[0].body]:
             f.wheel(*wheel)
+    machine_parts(f)
     f.floors()
     for place, name in s.guides:
         reach = [f.world(c.b.body, c.b.T.p) for c in s.slid if c.name == name]
@@ -347,7 +349,7 @@ def furnish(system: System, q: np.ndarray, traces: Sequence[Frame], p: Parameter
         f.rail(place, float(along.min()) - 6 * f.r, float(along.max()) + 6 * f.r, name)
     for link in s.links:
         for x in link.points:
-            if x.body == 0 and link.kind != "cable":
+            if x.body == 0 and link.kind in ("rod", "spring", "actuator", "gap"):
                 f.support(x.T.p, link.name)
     return scene
 

@@ -31,7 +31,7 @@ from dalembert.view.scene import DrawnLink, DrawnSolid, Scene, motion, quaternio
 
 MOST = 6000  # pictures in a file
 VERTICES = 34962  # ARRAY_BUFFER: what a view of the buffer is for
-RADII = {"rod": 0.5, "actuator": 0.6, "cable": 0.16, "spring": 0.3, "gap": 0.2}
+RADII = {"rod": 0.5, "actuator": 0.6, "cable": 0.16, "muscle": 0.45, "spring": 0.3, "gap": 0.2}
 
 
 @explained

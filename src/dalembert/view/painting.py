@@ -15,7 +15,10 @@ from dalembert.view.scene import TRACES, DrawnLink, Scene
 
 LIGHT = np.array([-0.35, 0.75, 0.6]) / np.linalg.norm([-0.35, 0.75, 0.6])  # towards it, in the axes of the picture
 FINE = 0.12  # faces of spatial pictures are cut until they are shorter than this, of the mechanism
-LINKS = {"rod": "#5d6670", "actuator": "#b06000", "cable": "#6b7480", "spring": "#7b8794", "gap": "#c00000"}
+LINKS = {
+    "rod": "#5d6670", "actuator": "#b06000", "cable": "#6b7480", "muscle": "#a63a32", "spring": "#7b8794",
+    "gap": "#c00000",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -134,7 +137,7 @@ class Painting:
         for link in self.s.links:
             line = self.seen(self.line(link, poses))
             if len(line):
-                width = {"cable": 0.9, "gap": 1.2}.get(link.kind, 1.3)
+                width = {"cable": 0.9, "gap": 1.2, "muscle": 3.0}.get(link.kind, 1.3)
                 axes.add_collection(
                     LineCollection([line[:, :2]], colors=LINKS[link.kind], lw=width, alpha=alpha, zorder=3.5)
                 )

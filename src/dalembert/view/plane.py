@@ -31,11 +31,14 @@ def sight(
 
     poses: {body: (N, 4, 4)}. placed(frame): (R, x) of a frame on its body.
     """
-    turning, sliding = [], []
+    turning, sliding, places = [], [], []
     up = _up(system)
     for a in system.layout.joints.values():
         own = Frame(a.child.body, a.child.T @ Transform(a.joint.orientation, np.zeros(3)))
-        axis = poses[a.child.body.name][0, :3, :3] @ placed(own)[0][:, 2]
+        R, x = placed(own)
+        T = poses[a.child.body.name][0]
+        axis = T[:3, :3] @ R[:, 2]
+        places.append(T[:3, :3] @ x + T[:3, 3])
         if a.joint.kind in ("revolute", "planar"):
             turning.append(axis)
         elif a.joint.kind == "prismatic":
@@ -43,7 +46,7 @@ def sight(
         elif a.joint.kind != "fixed":
             return Sight(_aside(up), False)
     normal = _common_normal(turning, sliding, up)
-    if normal is None:
+    if normal is None or (len(turning) > 1 and not sliding and _in_one_line(places, normal)):
         return Sight(_aside(up), False)
     return Sight(_facing(normal, up), True)
 
@@ -62,6 +65,14 @@ def _common_normal(turning: list[np.ndarray], sliding: list[np.ndarray], up: np.
         return None
     along = all(np.linalg.norm(np.cross(a, n)) < PARALLEL for a in turning)
     return n if along and all(abs(s @ n) < PARALLEL for s in sliding) else None
+
+
+def _in_one_line(places: list[np.ndarray], n: np.ndarray) -> bool:
+    """Whether places are behind each other, seen along n: shafts, which are looked at from the side."""
+    ways = np.array(places) - places[0]
+    along = ways @ n
+    size = float(np.abs(along).max())
+    return size > 0.0 and float(np.abs(ways - along[:, None] * n).max()) < 1e-6 * size
 
 
 def _up(system: System) -> np.ndarray:

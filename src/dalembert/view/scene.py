@@ -101,7 +101,7 @@ class SceneJoint:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DrawnLink:
-    """A line between points of bodies. kind: "rod", "spring", "cable", "actuator", "gap" (of a joint left open)."""
+    """A line between points of bodies. kind: "rod", "spring", "cable", "muscle", "actuator", "gap" (of a cut)."""
 
     kind: str
     name: str
@@ -135,7 +135,7 @@ class Scene:
         return next(k for k, b in enumerate(self.bodies) if b.name == body)
 
     def to_dict(self) -> dict[str, Any]:
-        """The scene as plain data for JSON; see docs/pictures.md for the keys."""
+        """The scene as plain data for JSON; its keys are the names of the fields."""
         return {
             "version": VERSION,
             "name": self.name,

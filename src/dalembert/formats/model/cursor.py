@@ -25,7 +25,9 @@ class FileNode:
 
     def error(self, text: str, repair: tuple[str, str] | None = None) -> ModelFileError:
         """The error, to be raised; repair: a word of the line, and what is surely meant."""
-        return ModelFileError(f"{self.at}: {text}" if self.at else text, self.file, self.line, repair)
+        error = ModelFileError(f"{self.at}: {text}" if self.at else text, self.file, self.line, repair)
+        error.at = self.at
+        return error
 
     def wrong(self, needed: str) -> ModelFileError:
         """The error that something else stands here than is needed."""
@@ -80,6 +82,23 @@ class FileNode:
         if found.value is None:
             raise found.error("is empty; needed: a value. Give it one, or leave the key out.")
         return found
+
+    def drop(self, at: str) -> bool:
+        """Take out the innermost key below this place on the way to a path; whether there is one."""
+        node, last = self, None
+        while found := next((x for x in node._inside() if f"{at}.".startswith((f"{x[1].at}.", f"{x[1].at}["))), None):
+            if isinstance(node.value, FileTable):
+                last = node.value, found[0]
+            node = found[1]
+        if last is None:
+            return False
+        del last[0][last[1]]
+        return True
+
+    def _inside(self) -> Iterable[tuple[str, FileNode]]:
+        if isinstance(self.value, FileTable):
+            return [(key, self.child(key)) for key in self.value]
+        return [("", item) for item in self.items()] if isinstance(self.value, Items) else []
 
     def named(self) -> Iterator[tuple[str, FileNode]]:
         """(name, element) of a mapping by name; its names are checked."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -95,24 +95,20 @@ class _ModelReader:
             with self.element(name), value.here():
                 m.add_points({name: self.scope.vector(value, 2 if len(value.items()) == 2 else 3)})
         for name, value in self.each("bodies"):
-            with self.element(name):
-                self.body(name, value)
+            self.whole(name, value, self.body)
         for name, value in self.each("frames"):
             with self.element(name), value.here():
                 if not isinstance(value.value, dict):
                     raise value.wrong("a frame: {body: its name, at: [x, y, z], rotation: …}")
                 m.add_frame(name, place(value, self.inner(value), words.FRAME))
         for name, value in self.each("joints"):
-            with self.element(name):
-                self.joint(name, value)
+            self.whole(name, value, self.joint)
         self.scope.know_joints()
         self.forces()
         for name, value in self.each("contacts"):
-            with self.element(name):
-                add_contact(m, name, value, self.scope)
+            self.whole(name, value, self.described(add_contact))
         for name, value in self.each("states"):
-            with self.element(name):
-                self.state(name, value)
+            self.whole(name, value, self.state)
         self.tell()
         return m
 
@@ -123,17 +119,45 @@ class _ModelReader:
         late = [name for name in kinds if kinds[name] == "cut joint spring"]
         for name, value in forces:
             if name not in late:
-                with self.element(name):
-                    add_force(m, name, value, self.scope)
+                self.whole(name, value, self.described(add_force))
         m.inputs = {name: m.inputs[name] for name in dict.fromkeys([*inputs, *m.inputs]) if name in m.inputs}
         for name, value in self.each("constraints"):
-            with self.element(name):
-                add_constraint(m, name, value, self.scope)
+            self.whole(name, value, self.described(add_constraint))
         for name, value in forces:
             if name in late:
-                with self.element(name):
-                    add_force(m, name, value, self.scope)
+                self.whole(name, value, self.described(add_force))
         m.forces = {name: m.forces[name] for name, _ in forces if name in m.forces}
+
+    def described(self, add: Callable[[Mechanism, str, FileNode, Scope], None]) -> Callable[[str, FileNode], None]:
+        """A function that adds an element of this mechanism."""
+        return lambda name, node: add(self.m, name, node, self.scope)
+
+    def whole(self, name: str, node: FileNode, add: Callable[[str, FileNode], None]) -> None:
+        """Add an element. After a fault it is read again without the key that has it, so that all its faults are told.
+
+        But for those of what the key was taken out of: they may follow from that.
+        """
+        known = len(self.faults)
+        with self.element(name):
+            add(name, node)
+        if len(self.faults) == known:
+            return
+        out = at = self.faults[-1].at
+        for _ in range(MOST_FAULTS):
+            if not node.drop(at):
+                return
+            before = len(self.faults)
+            with self.element(name):
+                add(name, node)
+                self.lost.discard(name)
+                return
+            if len(self.faults) == before:
+                return
+            at = self.faults[-1].at
+            if out.startswith(at):
+                self.faults.pop()
+            else:
+                out = at
 
     @contextmanager
     def element(self, name: str) -> Iterator[None]:
@@ -141,7 +165,8 @@ class _ModelReader:
         try:
             yield
         except ModelFileError as fault:
-            if not any(f"'{other}'" in str(fault) for other in self.lost - {name}):
+            missed = [f"'{other}'" for other in self.lost - {name}] + [f"body '{name}'"] * (name in self.lost)
+            if not any(text in str(fault) for text in missed):
                 self.faults.append(fault)
             self.lost.add(name)
 

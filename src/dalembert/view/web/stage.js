@@ -47,7 +47,7 @@ const THEMES = {
   light: { back: "#f6f8fa", line: "#5b6b7c", text: "#1d2733", strength: 0.55, sky: "#ffffff", earth: "#b9c0c8", shadow: 0.16 },
   dark: { back: "#12171d", line: "#8fa3b8", text: "#e6edf3", strength: 0.42, sky: "#dfe8f2", earth: "#39424d", shadow: 0.45 },
 };
-const LINKS = { rod: "#5d6670", cable: "#6b7480", spring: "#7b8794", actuator: "#b06000", gap: "#c00000" };
+const LINKS = { rod: "#5d6670", cable: "#6b7480", muscle: "#a63a32", spring: "#7b8794", actuator: "#b06000", gap: "#c00000" };
 const ARROWS = { force: "#d62728", moment: "#8e44ad", velocity: "#1f77b4", input: "#e67e22" };
 const SHOWN = { frames: false, grid: true, mass: false, names: false, gravity: true, axes: true, joints: true, links: true, ground: true, shadows: true };
 const Z = new T.Vector3(0, 0, 1);
@@ -189,7 +189,7 @@ class Stage {
       } else if (link.kind === "actuator") {
         bar(0.75 * r, 0, 0.58);
         bar(0.4 * r, 0.5, 1, this.material("#d9dde2"));
-      } else bar({ cable: 0.16, gap: 0.2 }[link.kind] * r || 0.5 * r, 0, 1);
+      } else bar({ cable: 0.16, gap: 0.2, muscle: 0.45 }[link.kind] * r || 0.5 * r, 0, 1);
       group.add(piece);
     }
     this.world.add(group);
