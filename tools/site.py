@@ -1,8 +1,8 @@
-"""Hooks of the site: pages of the reference, of messages and of the gallery, and KaTeX for the formulas.
+"""Hooks of the site: pages of the reference, of messages and of the gallery, pictures of recipes, KaTeX for formulas.
 
-`make gallery` writes figures, animations and numbers to build/gallery. `npm install --prefix build katex iframe-worker`
-brings KaTeX, and what search needs where there is no server. The site is built without them, too: pages then have no
-pictures, and formulas appear as they are written.
+`make gallery` writes figures, animations and numbers to build/gallery, `tools/cookbook.py` pictures to build/cookbook.
+`npm install --prefix build katex iframe-worker` brings KaTeX, and what search needs where there is no server. The site
+is built without them, too: pages then have no pictures, and formulas appear as they are written.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[1]
 GALLERY, BUILT = ROOT / "examples" / "gallery", ROOT / "build" / "gallery"
+DRAWN = ROOT / "build" / "cookbook"
 MODULES = ROOT / "build" / "node_modules"
 KATEX, WORKER = MODULES / "katex" / "dist", MODULES / "iframe-worker" / "shim" / "index.js"
 LIVE = "jansen_live.html"  # stands on the first page
@@ -30,6 +31,7 @@ log = logging.getLogger("mkdocs.hooks.site")
 
 sys.path.insert(0, str(ROOT / "tools"))
 error_page, reference_pages = import_module("error_page"), import_module("reference_pages")
+cookbook = import_module("cookbook")
 PACKAGE = ROOT / "src" / "dalembert"
 LISTING = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
 
@@ -53,6 +55,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         for ending in (".png", "_card.png", ".html", "_live.html"):
             if (BUILT / f"{case}{ending}").exists():
                 files.append(_copied(config, f"gallery/files/{case}{ending}", BUILT / f"{case}{ending}"))
+    for path in sorted(DRAWN.glob("*.png")):
+        files.append(_copied(config, f"cookbook/{path.name}", path))
     if WORKER.exists():
         files.append(_copied(config, "assets/iframe-worker/shim.js", WORKER))
     if KATEX.is_dir():
@@ -64,8 +68,14 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Append the pictures of all cases to the gallery's page, and put a live mechanism on the first page.
 
-    The list of the reference becomes an overview.
+    The list of the reference becomes an overview, and recipes get their pictures, also on the pages of classes.
     """
+    if page.file.src_uri == "cookbook.md":
+        return str(cookbook.with_pictures(markdown, "cookbook", DRAWN))
+    of = page.file.src_uri.split("/")
+    if of[0] == "reference" and len(of) == 3:
+        shown = cookbook.example(of[2].removesuffix(".md"), cookbook.PAGE.read_text(encoding="utf-8"), "../..", DRAWN)
+        return markdown.replace("\n\n::: ", f"\n\n{shown}\n\n::: ", 1)
     if page.file.src_uri == "reference.md":
         return reference_pages.overview(LISTING)
     if page.file.src_uri == "index.md" and (BUILT / LIVE).exists():

@@ -98,7 +98,7 @@ def _bars(plt: Any, c: Columns, panels: dict[str, tuple[list[str], np.ndarray]])
 
 
 def _chosen(c: Columns, names: Any) -> list[str]:
-    """Columns of numbers: those that are named, or whose names begin with a name and a dot; by default what is not led."""
+    """Columns of numbers: those named, or whose names begin with a name and a dot; by default all that is not led."""
     kinds = {n: np.asarray(x).dtype.kind for n, x in c.values.items()}
     numeric = [n for n, kind in kinds.items() if kind in "fiub"]
     if names is None:
