@@ -9,7 +9,7 @@ from __future__ import annotations
 import doctest
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -180,8 +180,17 @@ def example(kind: str, text: str, root: str, drawn: Path) -> str:
     return f"{link}\n\n{code}\n\n{_images(question, f'{root}/cookbook')}\n"
 
 
+def cards(questions: Mapping[str, str], folder: str, drawn: Path) -> str:
+    """Pictures side by side, each with its words and a link to its recipe; "" where they were not drawn."""
+    parts = []
+    for question, words in questions.items():
+        if (drawn / f"{slug(question)}-light.png").exists():
+            parts.append(f"-   {_images(question, folder)}\n\n    [{words}]({folder}.md#{slug(question)})")
+    return '<div class="grid cards" markdown>\n\n' + "\n\n".join(parts) + "\n\n</div>" if parts else ""
+
+
 def _images(question: str, folder: str) -> str:
-    return "\n".join(
+    return " ".join(
         f"![{question.rstrip('?')}]({folder}/{slug(question)}-{style}.png#only-{style}){{ .drawn loading=lazy }}"
         for style in STYLES
     )

@@ -25,6 +25,11 @@ DRAWN = ROOT / "build" / "cookbook"
 MODULES = ROOT / "build" / "node_modules"
 KATEX, WORKER = MODULES / "katex" / "dist", MODULES / "iframe-worker" / "shim" / "index.js"
 LIVE = "jansen_live.html"  # stands on the first page
+FIRST = {  # questions of the cookbook whose pictures stand there too: what they show
+    "get the force in a pin over a cycle?": "The force in a pin over a turn of the crank",
+    "lead the crank through a turn?": "Angles and speeds over a turn",
+    "draw a Bode diagram?": "A linear model as a Bode diagram",
+}
 SCRIPTS = ("katex.min.js", "contrib/auto-render.min.js")
 log = logging.getLogger("mkdocs.hooks.site")
 
@@ -78,11 +83,14 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         return markdown.replace("\n\n::: ", f"\n\n{shown}\n\n::: ", 1)
     if page.file.src_uri == "reference.md":
         return reference_pages.overview(LISTING)
+    if page.file.src_uri == "index.md":
+        markdown = markdown.replace("<!-- results -->", cookbook.cards(FIRST, "cookbook", DRAWN))
     if page.file.src_uri == "index.md" and (BUILT / LIVE).exists():
         frame = (
             f'<iframe class="player" src="gallery/files/{LIVE}" title="A mechanism to drag" loading="lazy"></iframe>'
         )
-        return markdown.replace("<!-- live -->", f"Drag it: its loops stay closed, computed in this page.\n\n{frame}\n")
+        live = f"Drag it: its loops stay closed, computed in this page.\n\n{frame}\n"
+        markdown = markdown.replace("<!-- live -->", live)
     return markdown + _overview() if page.file.src_uri == "gallery.md" else markdown
 
 
