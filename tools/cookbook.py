@@ -139,6 +139,26 @@ EXAMPLES = {
     "Study": "get a tolerance band?",
 }
 
+#: page: the question whose picture it begins with
+LEADS = {
+    "describing.md": "sketch a planar linkage by its points?",
+    "elements.md": "add a spring and a damper between two bodies?",
+    "constraining.md": "close a loop?",
+    "kinematics.md": "lead the crank through a turn?",
+    "workspace.md": "map where a mechanism reaches?",
+    "statics.md": "hold many loads in many positions?",
+    "simulating.md": "simulate?",
+    "contacts.md": "drop something on a floor?",
+    "ensembles.md": "plot a band of quantiles?",
+    "linearizing.md": "draw mode shapes, and watch one?",
+    "sensitivities.md": "fit parameters to measurements?",
+    "studies.md": "write a page about a study?",
+    "controlling.md": "design a regulator?",
+    "results.md": "get the force in a pin over a cycle?",
+    "viewing.md": "animate it?",
+    "choosing.md": "know whether to trust a run?",
+}
+
 
 def recipes(text: str) -> list[re.Match[str]]:
     """The questions of the page with their code."""
@@ -187,6 +207,19 @@ def cards(questions: Mapping[str, str], folder: str, drawn: Path) -> str:
         if (drawn / f"{slug(question)}-light.png").exists():
             parts.append(f"-   {_images(question, folder)}\n\n    [{words}]({folder}.md#{slug(question)})")
     return '<div class="grid cards" markdown>\n\n' + "\n\n".join(parts) + "\n\n</div>" if parts else ""
+
+
+def led(page: str, text: str, drawn: Path) -> str:
+    """A page of the site with the picture that it begins with, below its title."""
+    question = LEADS.get(page, "")
+    if not question or not (drawn / f"{slug(question)}-light.png").exists():
+        return text
+    images = "\n".join(
+        f"[![{question.rstrip('?')}](cookbook/{slug(question)}-{style}.png#only-{style}){{ .drawn .lead }}]"
+        f"(cookbook.md#{slug(question)})"
+        for style in STYLES
+    )
+    return re.sub(r"^(# .+\n)", lambda title: f"{title[1]}\n{images}\n", text, count=1, flags=re.M)
 
 
 def _images(question: str, folder: str) -> str:

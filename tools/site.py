@@ -74,10 +74,11 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     """Append the pictures of all cases to the gallery's page, and put a live mechanism on the first page.
 
     The list of the reference becomes an overview, and recipes get their pictures, also on the pages of classes.
+    Guides begin with a picture.
     """
     if page.file.src_uri == "cookbook.md":
         return str(cookbook.with_pictures(markdown, "cookbook", DRAWN))
-    of = page.file.src_uri.split("/")
+    markdown, of = cookbook.led(page.file.src_uri, markdown, DRAWN), page.file.src_uri.split("/")
     if of[0] == "reference" and len(of) == 3:
         shown = cookbook.example(of[2].removesuffix(".md"), cookbook.PAGE.read_text(encoding="utf-8"), "../..", DRAWN)
         return markdown.replace("\n\n::: ", f"\n\n{shown}\n\n::: ", 1)

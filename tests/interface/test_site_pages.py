@@ -113,6 +113,17 @@ def test_pages_of_classes_have_a_recipe_with_its_picture(cookbook, reference, tm
     assert "(../../cookbook/simulate-dark.png#only-dark)" in shown
 
 
+def test_guides_begin_with_a_picture_of_the_cookbook(cookbook, tmp_path):
+    assert set(cookbook.LEADS.values()) <= set(cookbook.PICTURES)
+    for page, question in cookbook.LEADS.items():
+        text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+        assert cookbook.led(page, text, tmp_path) == text  # none were drawn
+        (tmp_path / f"{cookbook.slug(question)}-light.png").touch()
+        assert (
+            f"](cookbook.md#{cookbook.slug(question)})" in cookbook.led(page, text, tmp_path)[:900]
+        )
+
+
 @pytest.mark.dear
 def test_every_picture_of_the_cookbook_shows_something(cookbook, tmp_path):
     """Two tenths of a percent of a picture, at least, stand out from its ground."""
