@@ -1,8 +1,8 @@
-"""Hooks of the site: pages of the reference, of messages and of the gallery, and KaTeX for the formulas.
+"""Hooks of the site: pages of the reference, of messages and of the gallery, pictures of recipes, KaTeX for formulas.
 
-`make gallery` writes figures, animations and numbers to build/gallery. `npm install --prefix build katex iframe-worker`
-brings KaTeX, and what search needs where there is no server. The site is built without them, too: pages then have no
-pictures, and formulas appear as they are written.
+`make gallery` writes figures, animations and numbers to build/gallery, `tools/cookbook.py` pictures to build/cookbook.
+`npm install --prefix build katex iframe-worker` brings KaTeX, and what search needs where there is no server. The site
+is built without them, too: pages then have no pictures, and formulas appear as they are written.
 """
 
 from __future__ import annotations
@@ -21,15 +21,22 @@ from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[1]
 GALLERY, BUILT = ROOT / "examples" / "gallery", ROOT / "build" / "gallery"
+DRAWN = ROOT / "build" / "cookbook"
 MODULES = ROOT / "build" / "node_modules"
 KATEX, WORKER = MODULES / "katex" / "dist", MODULES / "iframe-worker" / "shim" / "index.js"
 LIVE = "jansen_live.html"  # stands on the first page
+FIRST = {  # questions of the cookbook whose pictures stand there too: what they show
+    "get the force in a pin over a cycle?": "The force in a pin over a turn of the crank",
+    "lead the crank through a turn?": "Angles and speeds over a turn",
+    "draw a Bode diagram?": "A linear model as a Bode diagram",
+}
 SCRIPTS = ("katex.min.js", "contrib/auto-render.min.js")
 log = logging.getLogger("mkdocs.hooks.site")
 
 
 sys.path.insert(0, str(ROOT / "tools"))
 error_page, reference_pages = import_module("error_page"), import_module("reference_pages")
+cookbook = import_module("cookbook")
 PACKAGE = ROOT / "src" / "dalembert"
 LISTING = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
 
@@ -53,6 +60,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         for ending in (".png", "_card.png", ".html", "_live.html"):
             if (BUILT / f"{case}{ending}").exists():
                 files.append(_copied(config, f"gallery/files/{case}{ending}", BUILT / f"{case}{ending}"))
+    for path in sorted(DRAWN.glob("*.png")):
+        files.append(_copied(config, f"cookbook/{path.name}", path))
     if WORKER.exists():
         files.append(_copied(config, "assets/iframe-worker/shim.js", WORKER))
     if KATEX.is_dir():
@@ -64,15 +73,25 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Append the pictures of all cases to the gallery's page, and put a live mechanism on the first page.
 
-    The list of the reference becomes an overview.
+    The list of the reference becomes an overview, and recipes get their pictures, also on the pages of classes.
+    Guides begin with a picture.
     """
+    if page.file.src_uri == "cookbook.md":
+        return str(cookbook.with_pictures(markdown, "cookbook", DRAWN))
+    markdown, of = cookbook.led(page.file.src_uri, markdown, DRAWN), page.file.src_uri.split("/")
+    if of[0] == "reference" and len(of) == 3:
+        shown = cookbook.example(of[2].removesuffix(".md"), cookbook.PAGE.read_text(encoding="utf-8"), "../..", DRAWN)
+        return markdown.replace("\n\n::: ", f"\n\n{shown}\n\n::: ", 1)
     if page.file.src_uri == "reference.md":
         return reference_pages.overview(LISTING)
+    if page.file.src_uri == "index.md":
+        markdown = markdown.replace("<!-- results -->", cookbook.cards(FIRST, "cookbook", DRAWN))
     if page.file.src_uri == "index.md" and (BUILT / LIVE).exists():
         frame = (
             f'<iframe class="player" src="gallery/files/{LIVE}" title="A mechanism to drag" loading="lazy"></iframe>'
         )
-        return markdown.replace("<!-- live -->", f"Drag it: its loops stay closed, computed in this page.\n\n{frame}\n")
+        live = f"Drag it: its loops stay closed, computed in this page.\n\n{frame}\n"
+        markdown = markdown.replace("<!-- live -->", live)
     return markdown + _overview() if page.file.src_uri == "gallery.md" else markdown
 
 

@@ -160,6 +160,13 @@ ATTRIBUTES: dict[str, dict[str, str]] = {
         **dict.fromkeys(("run", "check", "validate"), "plan.simulate()"),
     },
 }  # fmt: skip
+_ENVIRONMENT = {
+    **dict.fromkeys(("dt", "step", "timestep"), "period=, s from one action to the next"),
+    **dict.fromkeys(("terminate", "terminated", "done", "ended", "termination"), "ends=, where an episode is over"),
+    **dict.fromkeys(("observation", "observations", "obs"), "observe="),
+    **dict.fromkeys(("rewards", "cost"), "reward="),
+    **dict.fromkeys(("action", "inputs", "action_space"), "actions="),
+}
 #: function or method, of the packages with their names: {keyword that is tried: what it is here}
 KEYWORDS: dict[str, dict[str, str]] = {
     "simulate": {
@@ -194,8 +201,8 @@ KEYWORDS: dict[str, dict[str, str]] = {
     "view.export_gltf": {"rate": "fps="},
     "view.snapshot": {"axes": "ax=, an axes of Matplotlib"},
     "stiffness": {**dict.fromkeys(("locked", "fixed", "holding"), "held=, coordinates that do not move")},
-    "environment": dict.fromkeys(("dt", "step", "timestep"), "period=, s from one action to the next"),
-    "environments": dict.fromkeys(("dt", "step", "timestep"), "period=, s from one action to the next"),
+    "environment": _ENVIRONMENT,
+    "environments": _ENVIRONMENT,
     "linearize": {
         **dict.fromkeys(("x0", "at", "operating_point"), "state, the second argument"),
         **dict.fromkeys(("coordinates", "states"), "independent="),

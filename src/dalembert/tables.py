@@ -27,6 +27,8 @@ class Columns:
     rows: np.ndarray  # (N,) its values
     values: Mapping[str, np.ndarray]  # (N,) of each column
     units: Mapping[str, str]  # of the columns and of the index; "" or missing where there is none
+    along: str = ""  # the column that pictures are drawn over, in place of the index
+    by: str = ""  # the column whose values tell curves apart: texts, or whole numbers
 
 
 class Tabular:
@@ -82,7 +84,7 @@ class Tabular:
             raise FileError(f"'{place}' cannot be written: {error.strerror}.") from error
 
     def plot(self, names: Any = None, path: str | os.PathLike[str] | None = None) -> Any:
-        """Curves over the index as a Matplotlib figure (extra `view`), one panel for each unit.
+        """Curves over the index as a Matplotlib figure (extra `view`), one panel for each unit; bars for a single row.
 
         names: of columns, or the first parts of their names ("q", "q.A"); by default all. path: a file to write to.
         """

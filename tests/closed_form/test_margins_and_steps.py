@@ -84,3 +84,16 @@ def test_frequencies_surround_the_poles_and_end_at_half_the_sampling():
     assert w[0] < 5.0 / 30 < 5.0 * 30 < w[-1]
     assert np.abs(w - 4.9434).min() < 1e-3  # beside the resonance
     assert model.discretize(0.1).frequencies()[-1] < np.pi / 0.1
+
+
+@pytest.mark.parametrize("period", [None, 0.01])
+def test_a_nyquist_curve_is_round_at_a_sharp_resonance(period):
+    """Steps are short beside the circle, of the diameter 1 / (2 ζ k), that the curve of little damping runs through."""
+    m = da.Mechanism("mass")
+    m.add_joint("x", da.Prismatic("x"), m.ground, m.add_body("mass", mass=1.0), stiffness=25.0, damping=0.01)
+    m.add_motor("push", "x")
+    model = da.linearize(m.compile(), {}, outputs=["x"])
+    model = model if period is None else model.discretize(period)
+    G = model.frequency_response(model.frequencies())[:, 0, 0]
+    assert np.abs(G).max() == pytest.approx(1 / (2 * 0.001 * 25.0), rel=0.01)
+    assert np.abs(np.diff(G)).max() < 0.06 * np.abs(G).max()

@@ -73,3 +73,64 @@ def test_sentences_of_errors_are_those_of_the_source():
     )
     text = page.page(found)
     assert "<" not in text.replace("\\<", "")
+
+
+@pytest.fixture(scope="module")
+def cookbook():
+    return tool("cookbook")
+
+
+def test_fifty_questions_have_a_few_lines_and_a_picture(cookbook):
+    text = cookbook.PAGE.read_text(encoding="utf-8")
+    questions = [recipe["question"] for recipe in cookbook.recipes(text)]
+    assert len(questions) == len(set(questions)) == text.count("\n### ")
+    assert set(cookbook.PICTURES) <= set(questions)
+    assert len(cookbook.PICTURES) >= 50
+    lines = [len(re.findall("^(?:>>>|\\.\\.\\.) ", recipe["code"], re.M)) for recipe in cookbook.recipes(text)]
+    assert sum(n <= 5 for n in lines) >= 50
+    assert max(lines) <= 9
+
+
+def test_recipes_are_shown_with_what_draws_them_in_light_and_dark(cookbook, tmp_path):
+    text = cookbook.PAGE.read_text(encoding="utf-8")
+    assert cookbook.with_pictures(text, "cookbook", tmp_path) == text  # none were drawn
+    (tmp_path / "simulate-light.png").touch()
+    shown = cookbook.with_pictures(text, "cookbook", tmp_path)
+    for part in ("cookbook/simulate-light.png#only-light", "cookbook/simulate-dark.png#only-dark"):
+        assert shown.count(part) == 1
+    assert f"```python\n{cookbook.PICTURES['simulate?']}\n```" in shown
+
+
+def test_pages_of_classes_have_a_recipe_with_its_picture(cookbook, reference, tmp_path):
+    text = cookbook.PAGE.read_text(encoding="utf-8")
+    classes = {page.rpartition("/")[2].removesuffix(".md") for page in reference.pages(LISTING) if page.count("/") == 2}
+    assert set(cookbook.EXAMPLES) <= classes
+    assert set(cookbook.EXAMPLES.values()) <= set(cookbook.PICTURES)
+    assert cookbook.example("Run", text, "../..", tmp_path) == ""
+    (tmp_path / "simulate-light.png").touch()
+    shown = cookbook.example("Run", text, "../..", tmp_path)
+    assert "run = da.simulate(linkage, start, 2.0)" in shown
+    assert "(../../cookbook/simulate-dark.png#only-dark)" in shown
+
+
+def test_guides_begin_with_a_picture_of_the_cookbook(cookbook, tmp_path):
+    assert set(cookbook.LEADS.values()) <= set(cookbook.PICTURES)
+    for page, question in cookbook.LEADS.items():
+        text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+        assert cookbook.led(page, text, tmp_path) == text  # none were drawn
+        (tmp_path / f"{cookbook.slug(question)}-light.png").touch()
+        assert (
+            f"](cookbook.md#{cookbook.slug(question)})" in cookbook.led(page, text, tmp_path)[:900]
+        )
+
+
+@pytest.mark.dear
+def test_every_picture_of_the_cookbook_shows_something(cookbook, tmp_path):
+    """Two tenths of a percent of a picture, at least, stand out from its ground."""
+    import numpy as np
+    from matplotlib.image import imread
+
+    drawn = list(cookbook.draw(tmp_path, {"light": "default"}))
+    assert len(drawn) == len(cookbook.PICTURES)
+    for path in drawn:
+        assert (np.asarray(imread(path))[..., 3] > 0.5).mean() > 0.002, path.name

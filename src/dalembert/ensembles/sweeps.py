@@ -9,7 +9,7 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.analysis.at_states import AtStates, StateRows, animated, state_rows
-from dalembert.analysis.motion_columns import motion_columns
+from dalembert.analysis.motion_columns import motion_columns, position_units
 from dalembert.ensembles.assembling import sides
 from dalembert.errors import ArgumentError, unknown
 from dalembert.lazy import cached_property
@@ -114,9 +114,10 @@ class Sweeps(AtStates):
         n, K = self.q.shape[:2]
         motion, units = motion_columns(self.system, *(x.reshape(n * K, -1) for x in (self.q, self.v)))
         led = {name: np.tile(x, n) for name, x in self.values.items()}
-        return Columns(
-            self.system.name, "row", np.arange(n * K), {"variant": np.repeat(np.arange(n), K), **led, **motion}, units
-        )
+        values = {"variant": np.repeat(np.arange(n), K), **led, **motion}
+        of = dict(zip(self.system.q_names, position_units(self.system)))
+        units |= {name: of.get(name, "") for name in led}
+        return Columns(self.system.name, "row", np.arange(n * K), values, units, along=next(iter(led)), by="variant")
 
     @property
     def side(self) -> np.ndarray:

@@ -23,6 +23,7 @@ from dalembert.system.state import State
 from dalembert.tables import Columns, Tabular
 
 GROWTH = 600.0  # e to its power is a number
+ROUND = np.linspace(-1.5, 1.5, 61)  # rad: half the angle of a resonance's circle, in steps that look round
 LONGEST = 1e6  # time constants of a model whose exponential keeps its digits
 
 
@@ -150,8 +151,8 @@ class LinearModel(Tabular):
     def frequencies(self, decades: float = 1.5, points: int = 600) -> np.ndarray:
         """Rising angular frequencies (rad/s) around those of the poles, evenly in their logarithm, for diagrams.
 
-        decades: beyond the slowest and the fastest pole. points: how many, and one beside each resonance. Those of a
-        discrete model end at half the frequency of its samples.
+        decades: beyond the slowest and the fastest pole. points: how many, and more beside each resonance, so that a
+        Nyquist curve is round there. Those of a discrete model end at half the frequency of its samples.
         """
         decades = checks.number(decades, "decades", above=0.0)
         points = checks.whole(points, "points", least=2, most=10**7)
@@ -160,7 +161,10 @@ class LinearModel(Tabular):
         sizes = sizes[np.isfinite(sizes) & (sizes > 1e-9 * sizes.max(initial=0.0))]
         low, high = (sizes.min(), sizes.max()) if len(sizes) else (1.0, 1.0)
         ends = np.log10(low) - decades, np.log10(high) + decades
-        beside = np.abs(poles.imag[np.abs(poles.imag) > 10 ** ends[0]]) * (1 + 1e-6)  # where the curve is sharpest
+        seen = np.abs(poles.imag) > 10 ** ends[0]
+        at, width = np.abs(poles.imag[seen]) * (1 + 1e-6), np.abs(poles.real[seen])  # not on a pole without damping
+        beside = (at + np.outer(np.tan(ROUND), width)).ravel()  # evenly in the angle of 1 / (jω − pole)
+        beside = beside[(beside > 10 ** ends[0]) & (beside < 10 ** ends[1])]
         w = np.union1d(np.logspace(*ends, points), beside)
         return w if self.step is None else w[w < np.pi / self.step]
 

@@ -47,12 +47,14 @@ class Sensitivities(Tabular):
         """One row for each quantity, of several states or times for each of these: value, and "d.l1" …"""
         k, m = self.jacobian.shape[-2:]
         n = self.value.size // max(k, 1)
-        values: dict[str, np.ndarray] = {"quantity": np.array(list(self.of) * n, dtype=object)}
+        along, values = "", {"quantity": np.array(list(self.of) * n, dtype=object)}
         if self.value.ndim > 1:
-            values["t" if self.t is not None else "state"] = np.repeat(np.arange(n) if self.t is None else self.t, k)
+            along = "t" if self.t is not None else "state"
+            values[along] = np.repeat(np.arange(n) if self.t is None else self.t, k)
         values["value"] = self.value.reshape(-1)
         values |= {f"d.{name}": x for name, x in zip(self.wrt, self.jacobian.reshape(-1, m).T)}
-        return Columns("sensitivities", "row", np.arange(n * k), values, {"t": "s"} if "t" in values else {})
+        units = {"t": "s"} if "t" in values else {}
+        return Columns("sensitivities", "row", np.arange(n * k), values, units, along=along, by="quantity")
 
     def __str__(self) -> str:
         """A table: a line for each quantity, a column for each parameter; of several times the last."""

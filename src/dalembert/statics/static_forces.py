@@ -129,7 +129,7 @@ class StaticForces(AtStates):
         at, at_units = columns("q", np.repeat(self.q, cases, axis=0), system.q_names, position_units(system))
         where = {"position": np.repeat(np.arange(len(self)), cases), "case": np.tile(np.arange(cases), len(self))}
         every = {**where, **at, **values, "success": self.success.ravel()}
-        return Columns(system.name, "row", np.arange(rows), every, at_units | units)
+        return Columns(system.name, "row", np.arange(rows), every, at_units | units, along="position", by="case")
 
 
 @explained

@@ -11,6 +11,7 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.analysis.at_states import animated, state_rows
+from dalembert.analysis.motion_columns import position_units
 from dalembert.studies.estimated import Estimated, aligned
 from dalembert.system.state import State
 from dalembert.system.system import System
@@ -68,7 +69,10 @@ class Design(Estimated):
         for k, name in enumerate(self.of):
             values |= {f"{name}.target": self.target[:, k], f"{name}.reached": self.reached[:, k]}
         values |= {f"limit.{name}": x for name, x in self.limited.items()}
-        return Columns(repr(self)[1:-1], "position", np.arange(len(self.target)), values, {})
+        of = dict(zip(self.system.q_names, position_units(self.system)))
+        units = {name: of.get(name.removesuffix(".target").removesuffix(".reached"), "") for name in values}
+        along = next(iter(self.path)) if len(self.path) == 1 else ""
+        return Columns(repr(self)[1:-1], "position", np.arange(len(self.target)), values, units, along=along)
 
     def __str__(self) -> str:
         cells = [["", "before", "after"]]

@@ -34,6 +34,21 @@ def names(given: Any, what: str) -> list[Any]:
     return list(given)
 
 
+def ink() -> str:
+    """The colour of text in Matplotlib's style: what stands out from the background of a figure, light or dark."""
+    from matplotlib import rcParams
+
+    return str(rcParams["text.color"])
+
+
+def dark() -> bool:
+    """Whether Matplotlib's style has a dark background."""
+    from matplotlib import rcParams
+    from matplotlib.colors import to_rgb
+
+    return sum(to_rgb(rcParams["axes.facecolor"])) < 1.5
+
+
 @contextmanager
 def writing(path: str | os.PathLike[str]) -> Iterator[None]:
     """Turn errors of writing a file into `FileError`."""

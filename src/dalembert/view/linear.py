@@ -10,7 +10,7 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.errors import ArgumentError, extra
-from dalembert.view.door import writing
+from dalembert.view.door import ink, writing
 from dalembert.view.snapshots import draw_states
 from dalembert.view.swings import SWINGS, swing
 
@@ -111,7 +111,7 @@ def _nyquist(plt: Any, model: Any, i: list[int], o: list[int], w: np.ndarray) ->
         for j in i:
             (line,) = axes.plot(G[:, k, j].real, G[:, k, j].imag, lw=1.3, label=_pair(model, j, k))
             axes.plot(G[:, k, j].real, -G[:, k, j].imag, lw=0.8, ls="--", color=line.get_color())
-    axes.plot([-1], [0], marker="+", ms=10, color="0.2")
+    axes.plot([-1], [0], marker="+", ms=10, color=ink())
     axes.set(xlabel="Re G(jω)", ylabel="Im G(jω)")
     _finish(axes, legend=axes)
     return figure
@@ -138,11 +138,11 @@ def _poles(plt: Any, model: Any, i: list[int], o: list[int], w: np.ndarray) -> A
         zeros = model.zeros([model.input_names[j] for j in i], [model.output_names[k] for k in o])
         axes.plot(zeros.real, zeros.imag, "o", ms=8, mfc="none", label="zeros")
     if model.step is None:
-        axes.axvline(0.0, color="0.4", lw=0.8)
+        axes.axvline(0.0, color=ink(), alpha=0.6, lw=0.8)
         axes.set(xlabel="Re (1/s)", ylabel="Im (rad/s)")
     else:
         angle = np.linspace(0, 2 * np.pi, 200)
-        axes.plot(np.cos(angle), np.sin(angle), color="0.4", lw=0.8)
+        axes.plot(np.cos(angle), np.sin(angle), color=ink(), alpha=0.6, lw=0.8)
         axes.set(xlabel="Re", ylabel="Im", aspect="equal")
     _finish(axes, legend=axes)
     return figure

@@ -9,7 +9,7 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.errors import ArgumentError, extra, unknown
-from dalembert.view.door import writing
+from dalembert.view.door import dark, writing
 
 #: array of a map: its title, and what it is measured in
 TITLES = {
@@ -79,7 +79,7 @@ def _areas(plt: Any, map: Any, values: np.ndarray, title: str) -> Any:
         axes.set_visible(False)
     for k, axes in zip(third, grid.flat):
         part, reached = (values, map.reachable) if len(along) == 2 else (values[:, :, k], map.reachable[:, :, k])
-        axes.set_facecolor("0.88")
+        axes.set_facecolor("0.5" if dark() else "0.88")
         drawn = axes.pcolormesh(
             along[0], along[1], part.T, vmin=low, vmax=high if high > low else low + 1, shading="nearest",
             cmap="tab10" if title == "branch" else "viridis", rasterized=True,

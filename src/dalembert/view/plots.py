@@ -12,8 +12,8 @@ from dalembert import checks
 from dalembert.errors import ArgumentError, extra, unknown
 from dalembert.protocols import RunLike
 from dalembert.system.system import System
+from dalembert.view.door import ink, system_of, writing
 from dalembert.view.door import names as listed
-from dalembert.view.door import system_of, writing
 
 MANY = 10  # lines beyond which a legend is of no use
 POINTS = 400  # times that a curve needs to look smooth
@@ -127,7 +127,7 @@ def _velocities(axes: Any, system: System, run: RunLike, names: Sequence[str] | 
 def _energy(axes: Any, system: System, run: RunLike, names: Sequence[str] | None) -> None:
     axes.plot(run.t, run.kinetic_energy, label="kinetic", lw=1.0)
     axes.plot(run.t, run.potential_energy, label="potential", lw=1.0)
-    axes.plot(run.t, run.energy, label="sum", lw=1.6, color="0.2")
+    axes.plot(run.t, run.energy, label="sum", lw=1.6, color=ink())
     axes.set_ylabel("energy (J)")
 
 
