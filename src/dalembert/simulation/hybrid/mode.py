@@ -103,7 +103,7 @@ class AllRows(System):
 
 
 @dataclass(frozen=True, eq=False)
-class Measures:
+class RowMeasures:
     """By what speeds and rows of a mechanism with certain parameters are measured."""
 
     units: np.ndarray  # (m,) 1 rad, or the length of the mechanism: of each row
@@ -152,16 +152,16 @@ class Changeable:
         return found
 
     @cached_property
-    def _measures(self) -> dict[bytes, Measures]:
+    def _measures(self) -> dict[bytes, RowMeasures]:
         return {}
 
-    def measures(self, p: np.ndarray) -> Measures:
+    def measures(self, p: np.ndarray) -> RowMeasures:
         """Of `everything` with parameters p."""
         key = p.tobytes()
         found = self._measures.get(key)
         if found is None:
             policy, angular = rank_policy(self.everything, p), self.everything.rows.angular
-            found = Measures(np.where(angular, 1.0, policy.length), policy.sizes, reach(self.everything, p))
+            found = RowMeasures(np.where(angular, 1.0, policy.length), policy.sizes, reach(self.everything, p))
             if len(self._measures) >= MEASURED:
                 self._measures.clear()
             self._measures[key] = found
