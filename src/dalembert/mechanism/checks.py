@@ -116,10 +116,11 @@ def solid(layout: TreeLayout, defaults: Defaults, numeric: Tree | None = None) -
     numeric = _numeric(layout.tree, defaults) if numeric is None else numeric
     for link in numeric.links:
         m, h, J = float(link.inertia.m), link.inertia.h.astype(float), link.inertia.J.astype(float)
-        if not max(abs(m), np.abs(h).max(), np.abs(J).max()) <= LARGEST:
+        most = float(np.nan_to_num(np.abs(J), nan=np.inf).max())  # ∞ − ∞ where m c² is beyond all numbers
+        if not all(x <= LARGEST for x in (abs(m), float(np.abs(h).max()), most)):
             raise DescriptionError(
                 f"what joint '{link.name}' carries has a mass of {m:.3g} kg and moments of inertia up to "
-                f"{np.abs(J).max():.3g} kg m² about its frame; needed: at most {LARGEST:g}. Check masses and centres "
+                f"{most:.3g} kg m² about its frame; needed: at most {LARGEST:g}. Check masses and centres "
                 "of mass, in kg and m."
             )
     weak = [i for i, link in enumerate(numeric.links) if not _solid(link.inertia)]
