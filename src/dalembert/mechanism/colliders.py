@@ -23,7 +23,7 @@ RIM = ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))  # points of a rim on w
 
 
 @dataclass(frozen=True, eq=False)
-class Solid:
+class NamedCollider:
     """A shape that may touch: of a body, with its name among all of them."""
 
     name: str
@@ -84,14 +84,14 @@ def _plain(x: Outline) -> list[Any]:
 # --- which of them --------------------------------------------------------------------------------------------------
 
 
-def solids_of(bodies: Sequence[Body], collision: bool) -> list[Solid]:
+def solids_of(bodies: Sequence[Body], collision: bool) -> list[NamedCollider]:
     """The shapes of bodies that may touch: those of collision, or those of pictures."""
-    out: list[Solid] = []
+    out: list[NamedCollider] = []
     for body in bodies:
         found = body.colliders if collision else [Collider(shape) for shape in body.shapes]
         for k, given in enumerate(found):
             name = body.name if len(found) == 1 else f"{body.name} {given.shape.name or f'{given.shape.kind} {k + 1}'}"
-            out.append(Solid(_unused(name.replace(".", "_"), {x.name for x in out}), body, given))
+            out.append(NamedCollider(_unused(name.replace(".", "_"), {x.name for x in out}), body, given))
     return out
 
 
@@ -163,7 +163,7 @@ class Meetings:
         self.notes: list[Note] = []
         self.names = {*self.m.contacts, *self.m.constraints, *self.m.joints}
 
-    def on_floor(self, x: Solid, floor: Frame, own: Collider | None, name: str) -> None:
+    def on_floor(self, x: NamedCollider, floor: Frame, own: Collider | None, name: str) -> None:
         """Contacts of a shape on a plane."""
         parts = {} if x.given.shape.simpler().kind not in CORES else on_plane(x.outline())
         if not parts:
@@ -172,7 +172,7 @@ class Meetings:
             where = _joined("on", name, part) if name else part or "on floor"
             self._add(f"{x.name} {where}", a, floor, x.given, own)
 
-    def between(self, x: Solid, y: Solid) -> None:
+    def between(self, x: NamedCollider, y: NamedCollider) -> None:
         """Contacts of two shapes."""
         kinds = [z.given.shape.simpler().kind for z in (x, y)]
         if "plane" in kinds and kinds[0] != kinds[1]:
@@ -206,7 +206,7 @@ class Meetings:
         self.notes.append(Note(self.m.name, 0, what, f"no contact of {text}"))  # type: ignore[attr-defined]
 
 
-def plane_of(x: Solid) -> Frame:
+def plane_of(x: NamedCollider) -> Frame:
     """The frame whose x-y plane a plane is."""
     pose = x.given.shape.pose
     return x.body.frame.at(pose.p.tolist(), rotation=pose.R.astype(float))
@@ -252,11 +252,11 @@ def meetings(
     return out
 
 
-def _pairs(solids: list[Solid]) -> Iterator[tuple[Solid, Solid]]:
+def _pairs(solids: list[NamedCollider]) -> Iterator[tuple[NamedCollider, NamedCollider]]:
     yield from ((x, y) for x, y in combinations(solids, 2) if x.body is not y.body)
 
 
-def _allowed(x: Solid, y: Solid, m: Touchable) -> bool:
+def _allowed(x: NamedCollider, y: NamedCollider, m: Touchable) -> bool:
     near = frozenset((x.body.name, y.body.name)) in adjacent(m)
     return may_touch(x.given, y.given) and (not near or bool(set(x.given.together) & set(y.given.together)))
 
