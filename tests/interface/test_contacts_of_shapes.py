@@ -109,6 +109,17 @@ def test_labels_keep_apart_and_bring_together_also_in_merged_copies():
     assert [sorted(n.split(" on ")) for n in m.contacts] == [["a", "b"]]
 
 
+def test_shapes_without_extent_are_points_or_left_out():
+    m = da.Mechanism("dots")
+    body = m.add_body("b", mass=1.0)
+    m.add_joint("f", da.Free(), m.ground, body)
+    body.add_shape("sphere", 0.0, name="toe")
+    body.add_shape("cylinder", (0.1, 0.0), name="lid")
+    (note,) = m.add_contacts(friction=0.0)
+    assert "'b lid' on the floor: no contact of cylinder" in str(note)
+    assert list(m.contacts) == ["b toe on floor"]
+
+
 @pytest.mark.parametrize(
     ("options", "text"),
     [

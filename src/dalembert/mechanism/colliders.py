@@ -15,6 +15,7 @@ from dalembert.mechanism.contacts.nearest import LOWEST, PAIRS, Core
 from dalembert.mechanism.notes import Note
 from dalembert.mechanism.outlines import CORES, WORDS, Outline, is_zero_length, outline, why_not
 from dalembert.mechanism.shapes import Collider
+from dalembert.mechanism.values import is_exact_zero
 
 if TYPE_CHECKING:
     from dalembert.mechanism.touching import Touchable
@@ -29,6 +30,12 @@ class NamedCollider:
     name: str
     body: Body
     given: Collider
+
+    @property
+    def has_outline(self) -> bool:
+        """Whether it is of a kind that has one, and no length is 0 but the radius of a sphere."""
+        shape = self.given.shape.simpler()
+        return shape.kind in CORES and (shape.kind == "sphere" or not any(map(is_exact_zero, shape.size)))
 
     def outline(self) -> Outline:
         """Its core and skin."""
@@ -165,9 +172,13 @@ class Meetings:
 
     def on_floor(self, x: NamedCollider, floor: Frame, own: Collider | None, name: str) -> None:
         """Contacts of a shape on a plane."""
-        parts = {} if x.given.shape.simpler().kind not in CORES else on_plane(x.outline())
+        parts = on_plane(x.outline()) if x.has_outline else {}
         if not parts:
-            self._left_out(x.name, name, f"{x.given.shape.kind}: of meshes and planes no point is known that touches")
+            self._left_out(
+                x.name,
+                name,
+                f"{x.given.shape.kind}: which of its points touch is not known",
+            )
         for part, a in parts.items():
             where = _joined("on", name, part) if name else part or "on floor"
             self._add(f"{x.name} {where}", a, floor, x.given, own)
@@ -182,7 +193,7 @@ class Meetings:
             return
         parts: dict[str, tuple[Outline, Outline]] = {}
         why = f"{kinds[0]} and {kinds[1]}: there is no formula of the gap"
-        if all(kind in CORES for kind in kinds):
+        if x.has_outline and y.has_outline:
             a, b = x.outline(), y.outline()
             parts = between(a, b)
             why = why if parts else f"{WORDS[a.core]} and {WORDS[b.core]}: {why_not(a.core, b.core)}"
