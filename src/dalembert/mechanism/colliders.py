@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dalembert import checks
 from dalembert.errors import DescriptionError, unknown
 from dalembert.mechanism.body import Body, Frame
 from dalembert.mechanism.constraints import LoopJoint
 from dalembert.mechanism.contacts.nearest import LOWEST, PAIRS, Core
+from dalembert.mechanism.meshes import find_mesh, hull_corners, read_mesh
 from dalembert.mechanism.notes import Note
 from dalembert.mechanism.outlines import CORES, WORDS, Outline, is_zero_length, outline, why_not
 from dalembert.mechanism.shapes import Collider
@@ -164,6 +167,7 @@ class Meetings:
 
     m: Touchable
     law: dict[str, Any]  # friction, restitution that count in place of those of shapes
+    meshes: Any = None  # the folder of mesh files
 
     def __post_init__(self) -> None:
         self.found: list[Any] = []
@@ -172,7 +176,7 @@ class Meetings:
 
     def on_floor(self, x: NamedCollider, floor: Frame, own: Collider | None, name: str) -> None:
         """Contacts of a shape on a plane."""
-        parts = on_plane(x.outline()) if x.has_outline else {}
+        parts = on_plane(x.outline()) if x.has_outline else self._corners(x)
         if not parts:
             self._left_out(
                 x.name,
@@ -182,6 +186,21 @@ class Meetings:
         for part, a in parts.items():
             where = _joined("on", name, part) if name else part or "on floor"
             self._add(f"{x.name} {where}", a, floor, x.given, own)
+
+    def _corners(self, x: NamedCollider) -> dict[str, Outline]:
+        """The corners of the convex hull of a mesh, where it is found; a note where it has more than are taken."""
+        shape = x.given.shape
+        file = None if shape.file is None or self.meshes is None else find_mesh(shape.file, self.meshes)
+        if file is None:
+            return {}
+        corners, count, beyond = hull_corners(read_mesh(file)[0] * np.array(shape.scale))
+        if len(corners) < count:
+            text = (
+                f"touches planes by {len(corners)} of {count} corners of its hull, which exceeds them by {beyond:.2g} m"
+            )
+            self.notes.append(Note(self.m.name, 0, f"'{x.name}'", text))  # type: ignore[attr-defined]
+        at = x.body.frame.at(shape.pose.p.tolist(), rotation=shape.pose.R.astype(float))
+        return {f"corner {k + 1}": Outline(at.at(c.tolist()), Core.POINT, (), 0.0) for k, c in enumerate(corners)}
 
     def between(self, x: NamedCollider, y: NamedCollider) -> None:
         """Contacts of two shapes."""
@@ -224,7 +243,7 @@ def plane_of(x: NamedCollider) -> Frame:
 
 
 def meetings(
-    m: Touchable, floor: Any, bodies: Any, among: Any, excluded: Any, law: dict[str, Any], shapes: Any
+    m: Touchable, floor: Any, bodies: Any, among: Any, excluded: Any, law: dict[str, Any], shapes: Any, meshes: Any
 ) -> Meetings:
     """The contacts of the shapes of a mechanism; see `Touchable.add_contacts`."""
     what = "bodies of add_contacts"
@@ -243,7 +262,7 @@ def meetings(
             f"add_contacts finds no {kind} shapes on {', '.join(b.name for b in chosen)}; give bodies some by "
             "add_shape."
         )
-    out = Meetings(m, law)
+    out = Meetings(m, law, None if meshes is None else checks.path(meshes, "meshes", error=DescriptionError))
     wanted, apart = pairs_of(m, among, excluded)
     planes = [x for x in solids if x.given.shape.kind == "plane" and x.body is m.ground]
     moving = [x for x in solids if x.body is not m.ground and x.given.shape.kind != "plane"]
