@@ -65,6 +65,9 @@ def test_pairs_are_chosen_by_name_and_by_exclusion_and_neighbours_do_not_touch()
         other = m.copy()
         other.add_contacts(floor=False, friction=0.0, **given)
         assert [sorted(n.split(" on ")) for n in other.contacts] == [sorted(n.split(" on ")) for n in expected]
+    other = m.copy()
+    other.add_contacts(friction=0.0, exclude=[("a", "b")], floor=other.bodies["a"])
+    assert list(other.contacts) == ["c on floor"]
     m.add_contacts(bodies=["b", m.bodies["c"]], friction=0.0, floor=m.ground.at(0, 0, -1))
     assert list(m.contacts) == ["b on floor", "c on floor"]
 

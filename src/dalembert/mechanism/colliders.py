@@ -16,7 +16,7 @@ from dalembert.mechanism.constraints import LoopJoint
 from dalembert.mechanism.contacts.nearest import LOWEST, PAIRS, Core
 from dalembert.mechanism.meshes import find_mesh, hull_corners, read_mesh
 from dalembert.mechanism.notes import Note
-from dalembert.mechanism.outlines import CORES, WORDS, Outline, is_zero_length, outline, why_not
+from dalembert.mechanism.outlines import CORES, Outline, is_zero_length, outline, why_not
 from dalembert.mechanism.shapes import Collider
 from dalembert.mechanism.values import is_exact_zero
 
@@ -106,10 +106,10 @@ def solids_of(bodies: Sequence[Body], collision: bool) -> list[NamedCollider]:
 
 
 def adjacent(m: Touchable) -> set[frozenset[str]]:
-    """Pairs of bodies that a joint or a loop joins, but for those on the ground."""
-    joined = [(a.parent, a.child) for a in m.joints.values()]
+    """Pairs of bodies that a loop or a joint joins, but for a free or a planar one."""
+    joined = [(a.parent, a.child) for a in m.joints.values() if a.joint.kind not in ("free", "planar")]
     joined += [(c.a, c.b) for c in m.constraints.values() if isinstance(c, LoopJoint)]
-    return {frozenset((a.body.name, b.body.name)) for a, b in joined if m.ground not in (a.body, b.body)}
+    return {frozenset((a.body.name, b.body.name)) for a, b in joined}
 
 
 def may_touch(a: Collider, b: Collider) -> bool:
@@ -178,11 +178,7 @@ class Meetings:
         """Contacts of a shape on a plane."""
         parts = on_plane(x.outline()) if x.has_outline else self._corners(x)
         if not parts:
-            self._left_out(
-                x.name,
-                name,
-                f"{x.given.shape.kind}: which of its points touch is not known",
-            )
+            self._left_out(x.name, name, f"{x.given.shape.kind}: which of its points touch is not known")
         for part, a in parts.items():
             where = _joined("on", name, part) if name else part or "on floor"
             self._add(f"{x.name} {where}", a, floor, x.given, own)
@@ -195,10 +191,8 @@ class Meetings:
             return {}
         corners, count, beyond = hull_corners(read_mesh(file)[0] * np.array(shape.scale))
         if len(corners) < count:
-            text = (
-                f"touches planes by {len(corners)} of {count} corners of its hull, which exceeds them by {beyond:.2g} m"
-            )
-            self.notes.append(Note(self.m.name, 0, f"'{x.name}'", text))  # type: ignore[attr-defined]
+            text = f"touches planes by {len(corners)} of {count} corners of its hull, "
+            self.notes.append(Note(self.m.name, 0, f"'{x.name}'", text + f"which exceeds them by {beyond:.2g} m"))  # type: ignore[attr-defined]
         at = x.body.frame.at(shape.pose.p.tolist(), rotation=shape.pose.R.astype(float))
         return {f"corner {k + 1}": Outline(at.at(c.tolist()), Core.POINT, (), 0.0) for k, c in enumerate(corners)}
 
@@ -215,7 +209,7 @@ class Meetings:
         if x.has_outline and y.has_outline:
             a, b = x.outline(), y.outline()
             parts = between(a, b)
-            why = why if parts else f"{WORDS[a.core]} and {WORDS[b.core]}: {why_not(a.core, b.core)}"
+            why = f"{a.kind} and {b.kind}: {why_not(a.core, b.core) or 'a radius above 0 is needed'}"
         if not parts:
             self._left_out(x.name, y.name, why)
         for part, (a, b) in parts.items():
@@ -264,31 +258,42 @@ def meetings(
         )
     out = Meetings(m, law, None if meshes is None else checks.path(meshes, "meshes", error=DescriptionError))
     wanted, apart = pairs_of(m, among, excluded)
-    planes = [x for x in solids if x.given.shape.kind == "plane" and x.body is m.ground]
-    moving = [x for x in solids if x.body is not m.ground and x.given.shape.kind != "plane"]
-    for x in moving:
-        if floor is None and planes:
-            for plane in planes:
-                if may_touch(x.given, plane.given):
-                    out.on_floor(x, plane_of(plane), plane.given, "" if len(planes) == 1 else plane.name)
-        elif floor is not False and (x.given.group or x.given.against):
-            out.on_floor(x, m.ground.frame if floor is None else m._frame(floor, "floor of add_contacts"), None, "")
-    for x, y in _pairs(solids):
-        pair = frozenset((x.body.name, y.body.name))
-        if pair in apart or (x in planes or y in planes):
+    planes = [x for x in solids_of([m.ground], kind == "collision") if x.given.shape.kind == "plane"]
+    for x, plane, name in _on_floors(m, floor, planes, solids):
+        frame = plane if isinstance(plane, Frame) else plane_of(plane)
+        if frame.body is not x.body and _pair(x.body, frame.body) not in apart:
+            out.on_floor(x, frame, None if isinstance(plane, Frame) else plane.given, name)
+    near = adjacent(m)
+    solid = [x for x in solids if x.body is not m.ground or x.given.shape.kind != "plane"]
+    for x, y in combinations(solid, 2):
+        pair = _pair(x.body, y.body)
+        if x.body is y.body or pair in apart:
             continue
-        if pair in wanted if wanted != "all" else _allowed(x, y, m):
+        in_any_case = bool({*x.given.together} & {*y.given.together})
+        if pair in wanted if wanted != "all" else may_touch(x.given, y.given) and (in_any_case or pair not in near):
             out.between(x, y)
     return out
 
 
-def _pairs(solids: list[NamedCollider]) -> Iterator[tuple[NamedCollider, NamedCollider]]:
-    yield from ((x, y) for x, y in combinations(solids, 2) if x.body is not y.body)
+def _on_floors(
+    m: Touchable, floor: Any, planes: list[NamedCollider], solids: list[NamedCollider]
+) -> Iterator[tuple[NamedCollider, NamedCollider | Frame, str]]:
+    """Each shape that moves with each floor it may touch: a plane of the ground, or a frame; and the floor's name."""
+    if floor is False:
+        return
+    given = m.ground.frame if floor is None else m._frame(floor, "floor of add_contacts")
+    for x in solids:
+        if x.body is m.ground or x.given.shape.kind == "plane":
+            continue
+        if floor is None and planes:
+            names = [plane.name if len(planes) > 1 else "" for plane in planes]
+            yield from ((x, y, name) for y, name in zip(planes, names) if may_touch(x.given, y.given))
+        elif x.given.group or x.given.against:
+            yield x, given, ""
 
 
-def _allowed(x: NamedCollider, y: NamedCollider, m: Touchable) -> bool:
-    near = frozenset((x.body.name, y.body.name)) in adjacent(m)
-    return may_touch(x.given, y.given) and (not near or bool(set(x.given.together) & set(y.given.together)))
+def _pair(a: Body, b: Body) -> frozenset[str]:
+    return frozenset((a.name, b.name))
 
 
 def _joined(*parts: str) -> str:
