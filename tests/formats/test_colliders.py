@@ -43,7 +43,7 @@ def test_collisions_of_urdf_are_kept_with_their_friction_and_change_nothing_unti
     notes = m.add_contacts()
     assert len(m.contacts) == 8 + 2 + 1 + 10
     assert [str(n) for n in notes] == [
-        "bot: 'tip' on the floor: no contact of mesh: of meshes and planes no point is known that touches"
+        "bot: 'tip' on the floor: no contact of mesh: which of its points touch is not known"
     ]
     friction = {c.frame.body.name: set() for c in m.contacts.values()}
     for c in m.contacts.values():

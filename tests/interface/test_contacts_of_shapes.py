@@ -65,6 +65,9 @@ def test_pairs_are_chosen_by_name_and_by_exclusion_and_neighbours_do_not_touch()
         other = m.copy()
         other.add_contacts(floor=False, friction=0.0, **given)
         assert [sorted(n.split(" on ")) for n in other.contacts] == [sorted(n.split(" on ")) for n in expected]
+    other = m.copy()
+    other.add_contacts(friction=0.0, exclude=[("a", "b")], floor=other.bodies["a"])
+    assert list(other.contacts) == ["c on floor"]
     m.add_contacts(bodies=["b", m.bodies["c"]], friction=0.0, floor=m.ground.at(0, 0, -1))
     assert list(m.contacts) == ["b on floor", "c on floor"]
 
@@ -109,6 +112,17 @@ def test_labels_keep_apart_and_bring_together_also_in_merged_copies():
     assert [sorted(n.split(" on ")) for n in m.contacts] == [["a", "b"]]
 
 
+def test_shapes_without_extent_are_points_or_left_out():
+    m = da.Mechanism("dots")
+    body = m.add_body("b", mass=1.0)
+    m.add_joint("f", da.Free(), m.ground, body)
+    body.add_shape("sphere", 0.0, name="toe")
+    body.add_shape("cylinder", (0.1, 0.0), name="lid")
+    (note,) = m.add_contacts(friction=0.0)
+    assert "'b lid' on the floor: no contact of cylinder" in str(note)
+    assert list(m.contacts) == ["b toe on floor"]
+
+
 @pytest.mark.parametrize(
     ("options", "text"),
     [
@@ -150,3 +164,36 @@ def test_one_contact_refuses_what_touches_at_several_points_or_has_no_formula():
             m.add_contact("x", "box", **options)
     m.add_contact("x", "box", on="sphere", on_radius=0.1, shape=da.Shape("rod", (0.1, 0.5), (np.eye(3), (0, 0, 1.0))))
     assert m.contacts["x"].frame.T.p[2] == 1.25
+
+
+def test_meshes_touch_planes_with_corners_of_their_hulls_where_their_files_are(tmp_path):
+    """A wedge has its six corners; a ball of many corners some of them, and the note bounds what is left out."""
+    trimesh = pytest.importorskip("trimesh")
+    wedge = trimesh.convex.convex_hull(np.array([[x, y, z] for x in (0, 1.0) for y, z in ((0, 0), (2.0, 0), (0, 3.0))]))
+    (tmp_path / "meshes").mkdir()
+    wedge.export(tmp_path / "meshes" / "wedge.stl")
+    ball = trimesh.creation.icosphere(subdivisions=3, radius=1.0)
+    ball.export(tmp_path / "meshes" / "ball.stl")
+    m = da.Mechanism("meshes")
+    for name in ("wedge", "ball", "gone"):
+        body = m.add_body(name, mass=1.0)
+        m.add_joint(f"{name} joint", da.Free(), m.ground, body)
+        shape = da.Shape(
+            "mesh", (), (da.rotation("x", 0.5), (0, 0, 0.2)), file=f"package://r/meshes/{name}.stl", scale=(0.1,) * 3
+        )
+        body.add_collider(shape, friction=0.3)
+    few, none = m.add_contacts(meshes=tmp_path)
+    assert "'gone' on the floor: no contact of mesh" in str(none)
+    found = {n: np.array([float(x) for x in c.frame.T.p]) for n, c in m.contacts.items()}
+    corners = np.array([x for n, x in found.items() if n.startswith("wedge")])
+    expected = 0.1 * wedge.vertices @ da.rotation("x", 0.5).T + [0, 0, 0.2]
+    assert sorted(map(tuple, corners.round(6))) == sorted(map(tuple, expected.round(6)))
+    kept = np.array([x for n, x in found.items() if n.startswith("ball")]) - [0, 0, 0.2]
+    assert 20 <= len(kept) <= 24
+    np.testing.assert_allclose(np.linalg.norm(kept, axis=1), 0.1, atol=1e-6)
+    exceeds = float(few.text.split("by ")[-1].split(" m")[0])
+    rng = np.random.default_rng(1)
+    ways = rng.normal(size=(500, 3))
+    ways /= np.linalg.norm(ways, axis=1)[:, None]
+    assert (0.1 - (kept @ ways.T).max(axis=0)).max() <= 1.5 * exceeds
+    assert 0.0 < exceeds < 0.04

@@ -37,7 +37,7 @@ def lenient(e: Element | None, attribute: str | None, notes: Notes) -> float | N
     except ModelFileError:
         x = -1.0
     if x is not None and x < 0.0:
-        notes.add(e, "is no number that is not negative, and is not kept")
+        notes.add(e, "is no number of at least 0, and is not kept")
         return None
     return None if x is None else float(x)
 

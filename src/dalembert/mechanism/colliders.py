@@ -7,14 +7,18 @@ from dataclasses import dataclass
 from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dalembert import checks
 from dalembert.errors import DescriptionError, unknown
 from dalembert.mechanism.body import Body, Frame
 from dalembert.mechanism.constraints import LoopJoint
 from dalembert.mechanism.contacts.nearest import LOWEST, PAIRS, Core
+from dalembert.mechanism.meshes import find_mesh, hull_corners, read_mesh
 from dalembert.mechanism.notes import Note
-from dalembert.mechanism.outlines import CORES, WORDS, Outline, is_zero_length, outline, why_not
+from dalembert.mechanism.outlines import CORES, Outline, is_zero_length, outline, why_not
 from dalembert.mechanism.shapes import Collider
+from dalembert.mechanism.values import is_exact_zero
 
 if TYPE_CHECKING:
     from dalembert.mechanism.touching import Touchable
@@ -23,12 +27,18 @@ RIM = ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))  # points of a rim on w
 
 
 @dataclass(frozen=True, eq=False)
-class Solid:
+class NamedCollider:
     """A shape that may touch: of a body, with its name among all of them."""
 
     name: str
     body: Body
     given: Collider
+
+    @property
+    def has_outline(self) -> bool:
+        """Whether it is of a kind that has one, and no length is 0 but the radius of a sphere."""
+        shape = self.given.shape.simpler()
+        return shape.kind in CORES and (shape.kind == "sphere" or not any(map(is_exact_zero, shape.size)))
 
     def outline(self) -> Outline:
         """Its core and skin."""
@@ -84,22 +94,22 @@ def _plain(x: Outline) -> list[Any]:
 # --- which of them --------------------------------------------------------------------------------------------------
 
 
-def solids_of(bodies: Sequence[Body], collision: bool) -> list[Solid]:
+def solids_of(bodies: Sequence[Body], collision: bool) -> list[NamedCollider]:
     """The shapes of bodies that may touch: those of collision, or those of pictures."""
-    out: list[Solid] = []
+    out: list[NamedCollider] = []
     for body in bodies:
         found = body.colliders if collision else [Collider(shape) for shape in body.shapes]
         for k, given in enumerate(found):
             name = body.name if len(found) == 1 else f"{body.name} {given.shape.name or f'{given.shape.kind} {k + 1}'}"
-            out.append(Solid(_unused(name.replace(".", "_"), {x.name for x in out}), body, given))
+            out.append(NamedCollider(_unused(name.replace(".", "_"), {x.name for x in out}), body, given))
     return out
 
 
 def adjacent(m: Touchable) -> set[frozenset[str]]:
-    """Pairs of bodies that a joint or a loop joins, but for those on the ground."""
-    joined = [(a.parent, a.child) for a in m.joints.values()]
+    """Pairs of bodies that a loop or a joint joins, but for a free or a planar one."""
+    joined = [(a.parent, a.child) for a in m.joints.values() if a.joint.kind not in ("free", "planar")]
     joined += [(c.a, c.b) for c in m.constraints.values() if isinstance(c, LoopJoint)]
-    return {frozenset((a.body.name, b.body.name)) for a, b in joined if m.ground not in (a.body, b.body)}
+    return {frozenset((a.body.name, b.body.name)) for a, b in joined}
 
 
 def may_touch(a: Collider, b: Collider) -> bool:
@@ -157,22 +167,36 @@ class Meetings:
 
     m: Touchable
     law: dict[str, Any]  # friction, restitution that count in place of those of shapes
+    meshes: Any = None  # the folder of mesh files
 
     def __post_init__(self) -> None:
         self.found: list[Any] = []
         self.notes: list[Note] = []
         self.names = {*self.m.contacts, *self.m.constraints, *self.m.joints}
 
-    def on_floor(self, x: Solid, floor: Frame, own: Collider | None, name: str) -> None:
+    def on_floor(self, x: NamedCollider, floor: Frame, own: Collider | None, name: str) -> None:
         """Contacts of a shape on a plane."""
-        parts = {} if x.given.shape.simpler().kind not in CORES else on_plane(x.outline())
+        parts = on_plane(x.outline()) if x.has_outline else self._corners(x)
         if not parts:
-            self._left_out(x.name, name, f"{x.given.shape.kind}: of meshes and planes no point is known that touches")
+            self._left_out(x.name, name, f"{x.given.shape.kind}: which of its points touch is not known")
         for part, a in parts.items():
             where = _joined("on", name, part) if name else part or "on floor"
             self._add(f"{x.name} {where}", a, floor, x.given, own)
 
-    def between(self, x: Solid, y: Solid) -> None:
+    def _corners(self, x: NamedCollider) -> dict[str, Outline]:
+        """The corners of the convex hull of a mesh, where it is found; a note where it has more than are taken."""
+        shape = x.given.shape
+        file = None if shape.file is None or self.meshes is None else find_mesh(shape.file, self.meshes)
+        if file is None:
+            return {}
+        corners, count, beyond = hull_corners(read_mesh(file)[0] * np.array(shape.scale))
+        if len(corners) < count:
+            text = f"touches planes by {len(corners)} of {count} corners of its hull, "
+            self.notes.append(Note(self.m.name, 0, f"'{x.name}'", text + f"which exceeds them by {beyond:.2g} m"))  # type: ignore[attr-defined]
+        at = x.body.frame.at(shape.pose.p.tolist(), rotation=shape.pose.R.astype(float))
+        return {f"corner {k + 1}": Outline(at.at(c.tolist()), Core.POINT, (), 0.0) for k, c in enumerate(corners)}
+
+    def between(self, x: NamedCollider, y: NamedCollider) -> None:
         """Contacts of two shapes."""
         kinds = [z.given.shape.simpler().kind for z in (x, y)]
         if "plane" in kinds and kinds[0] != kinds[1]:
@@ -182,10 +206,10 @@ class Meetings:
             return
         parts: dict[str, tuple[Outline, Outline]] = {}
         why = f"{kinds[0]} and {kinds[1]}: there is no formula of the gap"
-        if all(kind in CORES for kind in kinds):
+        if x.has_outline and y.has_outline:
             a, b = x.outline(), y.outline()
             parts = between(a, b)
-            why = why if parts else f"{WORDS[a.core]} and {WORDS[b.core]}: {why_not(a.core, b.core)}"
+            why = f"{a.kind} and {b.kind}: {why_not(a.core, b.core) or 'a radius above 0 is needed'}"
         if not parts:
             self._left_out(x.name, y.name, why)
         for part, (a, b) in parts.items():
@@ -206,14 +230,14 @@ class Meetings:
         self.notes.append(Note(self.m.name, 0, what, f"no contact of {text}"))  # type: ignore[attr-defined]
 
 
-def plane_of(x: Solid) -> Frame:
+def plane_of(x: NamedCollider) -> Frame:
     """The frame whose x-y plane a plane is."""
     pose = x.given.shape.pose
     return x.body.frame.at(pose.p.tolist(), rotation=pose.R.astype(float))
 
 
 def meetings(
-    m: Touchable, floor: Any, bodies: Any, among: Any, excluded: Any, law: dict[str, Any], shapes: Any
+    m: Touchable, floor: Any, bodies: Any, among: Any, excluded: Any, law: dict[str, Any], shapes: Any, meshes: Any
 ) -> Meetings:
     """The contacts of the shapes of a mechanism; see `Touchable.add_contacts`."""
     what = "bodies of add_contacts"
@@ -232,33 +256,44 @@ def meetings(
             f"add_contacts finds no {kind} shapes on {', '.join(b.name for b in chosen)}; give bodies some by "
             "add_shape."
         )
-    out = Meetings(m, law)
+    out = Meetings(m, law, None if meshes is None else checks.path(meshes, "meshes", error=DescriptionError))
     wanted, apart = pairs_of(m, among, excluded)
-    planes = [x for x in solids if x.given.shape.kind == "plane" and x.body is m.ground]
-    moving = [x for x in solids if x.body is not m.ground and x.given.shape.kind != "plane"]
-    for x in moving:
-        if floor is None and planes:
-            for plane in planes:
-                if may_touch(x.given, plane.given):
-                    out.on_floor(x, plane_of(plane), plane.given, "" if len(planes) == 1 else plane.name)
-        elif floor is not False and (x.given.group or x.given.against):
-            out.on_floor(x, m.ground.frame if floor is None else m._frame(floor, "floor of add_contacts"), None, "")
-    for x, y in _pairs(solids):
-        pair = frozenset((x.body.name, y.body.name))
-        if pair in apart or (x in planes or y in planes):
+    planes = [x for x in solids_of([m.ground], kind == "collision") if x.given.shape.kind == "plane"]
+    for x, plane, name in _on_floors(m, floor, planes, solids):
+        frame = plane if isinstance(plane, Frame) else plane_of(plane)
+        if frame.body is not x.body and _pair(x.body, frame.body) not in apart:
+            out.on_floor(x, frame, None if isinstance(plane, Frame) else plane.given, name)
+    near = adjacent(m)
+    solid = [x for x in solids if x.body is not m.ground or x.given.shape.kind != "plane"]
+    for x, y in combinations(solid, 2):
+        pair = _pair(x.body, y.body)
+        if x.body is y.body or pair in apart:
             continue
-        if pair in wanted if wanted != "all" else _allowed(x, y, m):
+        in_any_case = bool({*x.given.together} & {*y.given.together})
+        if pair in wanted if wanted != "all" else may_touch(x.given, y.given) and (in_any_case or pair not in near):
             out.between(x, y)
     return out
 
 
-def _pairs(solids: list[Solid]) -> Iterator[tuple[Solid, Solid]]:
-    yield from ((x, y) for x, y in combinations(solids, 2) if x.body is not y.body)
+def _on_floors(
+    m: Touchable, floor: Any, planes: list[NamedCollider], solids: list[NamedCollider]
+) -> Iterator[tuple[NamedCollider, NamedCollider | Frame, str]]:
+    """Each shape that moves with each floor it may touch: a plane of the ground, or a frame; and the floor's name."""
+    if floor is False:
+        return
+    given = m.ground.frame if floor is None else m._frame(floor, "floor of add_contacts")
+    for x in solids:
+        if x.body is m.ground or x.given.shape.kind == "plane":
+            continue
+        if floor is None and planes:
+            names = [plane.name if len(planes) > 1 else "" for plane in planes]
+            yield from ((x, y, name) for y, name in zip(planes, names) if may_touch(x.given, y.given))
+        elif x.given.group or x.given.against:
+            yield x, given, ""
 
 
-def _allowed(x: Solid, y: Solid, m: Touchable) -> bool:
-    near = frozenset((x.body.name, y.body.name)) in adjacent(m)
-    return may_touch(x.given, y.given) and (not near or bool(set(x.given.together) & set(y.given.together)))
+def _pair(a: Body, b: Body) -> frozenset[str]:
+    return frozenset((a.name, b.name))
 
 
 def _joined(*parts: str) -> str:

@@ -67,7 +67,7 @@ def outline(parameters: Defaults, frame: Frame, shape: Any, radius: Any, what: s
     size = Shape("sphere" if kind == "disc" else kind, size).size
     for x in size:
         parameters.scalar(x, f"the size of {word} of {what}", least=0.0)
-        if is_exact_zero(x):
+        if is_exact_zero(x) and kind != "sphere":
             raise DescriptionError(f"the size of {word} of {what} has a 0; needed: lengths above 0.")
     core, lengths = CORES[kind], tuple(_sx(x) for x in size)
     if core in SKINNED:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -107,20 +108,23 @@ class Touchable(Elements):
         friction: float | None = None,
         restitution: float | None = None,
         shapes: str | None = None,
+        meshes: str | os.PathLike[str] | None = None,
     ) -> list[Note]:
         """Make contacts of the shapes that bodies have, with a floor and with each other; gives what can have none.
 
         floor: the frame whose x-y plane it is; default: planes of the ground among the shapes, else x-y of the ground;
         False: none. bodies: those whose shapes count, default all. between: pairs of bodies that touch each other too,
-        or "all", but for those that a joint or loop joins. exclude: pairs that do not. friction, restitution: of all
+        or "all", but for those that a loop or a joint (no free or planar one) joins. exclude: pairs that do not touch,
+        also with the ground. friction, restitution: of all
         contacts, default as the shapes say. shapes: "collision", those a model file gives for contacts
-        (`Body.add_collider`), or "drawn", those of pictures; default: the former where there are any.
+        (`Body.add_collider`), or "drawn", those of pictures; default: the former where there are any. meshes: the
+        folder of mesh files (extra `meshes`); one found there touches planes with at most 24 corners of its hull.
 
         Boxes touch planes with their corners, capsules with their ends, cylinders with the lowest points of both rims
         and four more that they stand on; spheres and ellipsoids at one point. Spheres touch spheres, capsules, boxes
-        and cylinders, capsules touch capsules, also with their ends. Other pairs, and meshes, are left out; the notes
-        that are returned, and kept in `notes`, tell which. Contacts are called after their bodies: "foot corner 3",
-        "arm on table". See `add_contact` for one alone.
+        and cylinders, capsules touch capsules, also with their ends. Other pairs, and other meshes, are left out; the
+        notes that are returned, and kept in `notes`, tell which. Contacts are called after their bodies: "foot corner
+        3", "arm on table". See `add_contact` for one alone.
 
         >>> import dalembert as da
         >>> m = da.Mechanism("crate")
@@ -138,7 +142,7 @@ class Touchable(Elements):
             if x is not None:
                 most = 1.0 if key == "restitution" else None
                 checks.number(x, f"the {key} of add_contacts", least=0.0, most=most, error=DescriptionError)
-        found = meetings(self, floor, bodies, between, exclude, law, shapes)
+        found = meetings(self, floor, bodies, between, exclude, law, shapes, meshes)
         for contact in found.found:
             self._touch(contact)
         self.notes.extend(found.notes)  # type: ignore[attr-defined]

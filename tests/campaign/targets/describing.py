@@ -165,7 +165,7 @@ ADDING: dict[str, dict[str, Any]] = {
     },
     "add_contacts": {
         "floor": "tip", "bodies": ["a", "b", "c"], "between": [("a", "c")], "exclude": [("a", "b")], "friction": 0.5,
-        "restitution": 0.1, "shapes": "drawn",
+        "restitution": 0.1, "shapes": "drawn", "meshes": folder,
     },
     "add_rope": {"name": "new", "points": ["a", "c"], "length": 1.0, "restitution": 0.5, "at": TWO},
     "add_point_on_line": {"name": "new", "point": "b", "line": "ground", "axis": "x", "at": TWO[0]},

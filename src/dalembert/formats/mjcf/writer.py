@@ -55,8 +55,8 @@ def text_of(d: Document, folder: Path) -> str:
     m = d.m
     for name, contact in m.contacts.items():
         d.note(f"{contact.kind} '{name}'", "is not written: contacts of MuJoCo are between geoms")
-    for name in (b.name for b in m.bodies.values() if b.colliders):
-        d.note(f"body '{name}'", "its shapes that may touch are not written")
+    if any(body.colliders for body in m.bodies.values()):
+        d.note("colliders", "shapes that may touch are not written")
     d.section("compiler").attributes |= {"angle": "radian", "inertiafromgeom": "false", "autolimits": "true"}
     d.section("option").attributes["gravity"] = XmlNode("", x=d.number(m.gravity)).attributes["x"]
     for name in m.parameters.symbols:

@@ -35,9 +35,12 @@ def link_of(found: ScopedElement, frames: Frames, notes: Notes, self_collide: bo
         link.shapes += [shape] if shape else []
     for one in collisions:
         notes.add(one, OFF + ("" if visuals else "; the shape is kept for pictures"))
-        shape = lambda silent, one=one: _shape(one, _place(one, found, frames), silent)  # noqa: E731
+
+        def made(silent: Notes, one: Element = one) -> Shape | None:
+            return _shape(one, _place(one, found, frames), silent)
+
         apart = () if self_collide or flag(e, "self_collide") else (found.scope.model,)
-        kept = collider(one, shape, notes, apart=apart, **_surface(one, notes))
+        kept = collider(one, made, notes, apart=apart, **_surface(one, notes))
         link.colliders += [kept] if kept is not None else []
     if flag(e, "kinematic"):
         notes.add(e.child("kinematic"), "a kinematic link moves here as its mass and joints let it")

@@ -222,8 +222,8 @@ class SdfWriter:
             self.note(f"state '{name}'", "cannot be said in SDF")
         for name, contact in m.contacts.items():
             self.note(f"{contact.kind} '{name}'", "cannot be said in SDF")
-        for name in (b.name for b in m.bodies.values() if b.colliders):
-            self.note(f"body '{name}'", "its shapes that may touch are not written")
+        if any(body.colliders for body in m.bodies.values()):
+            self.note("colliders", "shapes that may touch are not written")
         for b, body in m.bodies.items():
             if body is not m.ground and float(self.number([body.mass])[0]) == 0.0:
                 self.note(f"body '{b}'", "has no mass, which Gazebo refuses")

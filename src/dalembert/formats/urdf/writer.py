@@ -82,8 +82,8 @@ class UrdfWriter:
             self.note(f"state '{name}'", "named states cannot be said")
         for name, contact in m.contacts.items():
             self.note(f"{contact.kind} '{name}'", "cannot be said in URDF")
-        for name in (b.name for b in m.bodies.values() if b.colliders):
-            self.note(f"body '{name}'", "its shapes that may touch are not written")
+        if any(body.colliders for body in m.bodies.values()):
+            self.note("colliders", "shapes that may touch are not written")
         for a in m.joints.values():
             self.moved[a.child.body.name] = self._link_place(a)
         text.open("robot", name=m.name, xmlns__drake="http://drake.mit.edu", xmlns__dalembert="urn:dalembert")
