@@ -13,8 +13,9 @@ GROUPS = {
     ),
     "Changing structure": (
         "five_bar_latch", "grasp", "hand_held", "regrasp", "rimless_wheel", "juggler", "clutch", "hoist",
+        "geneva", "ratchet",
     ),
-    "On the ground": ("quadruped", "trot"),
+    "On the ground": ("quadruped", "trot", "tumbling_box", "catching"),
     "Many runs at once": ("tolerances", "robust_regulator", "passage_map", "suspension_indices", "learned_balance"),
 }  # fmt: skip
 CASES = [case for cases in GROUPS.values() for case in cases]

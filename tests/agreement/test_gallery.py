@@ -432,3 +432,44 @@ def test_a_quadruped_trots_a_little_slower_than_its_gait_and_its_feet_carry_it(c
     assert rows["it turns by (rad/s)"] > 0.2
     assert rows["largest tilt (deg)"] < 8.0
     assert rows["loops closed to (m)"] < 1e-12
+
+
+def test_a_geneva_drive_turns_by_quarters_as_its_formula_says(case):
+    rows = case("geneva")
+    off, play = rows["off the formula, in a slot (rad)"], rows["  play / 2 over the least distance (rad)"]
+    assert 0.9 * play < off < 1.001 * play
+    fastest, exact = map(float, rows["fastest, by the formula (rad/s)"].split(","))
+    assert fastest == pytest.approx(exact, rel=1e-4)
+    assert rows["quarters in two turns"] == pytest.approx(2.0, abs=0.01)
+
+
+def test_a_pawl_holds_a_ratchet_on_a_tooth_with_the_torque_of_the_load(case):
+    rows = case("ratchet", span=1.1)
+    assert rows["teeth passed"] == 14
+    assert 0.0 < rows["turned back by (teeth)"] < 1.0
+    assert rows["off a face at the end (teeth)"] < 1e-9
+    assert rows["force of the tooth × radius (N m)"] == pytest.approx(0.1, rel=1e-6)
+    assert rows["tip in the teeth, at most (m)"] < 1e-9
+
+
+def test_a_box_comes_to_rest_on_four_corners_and_loses_what_its_contacts_took(case):
+    rows = case("tumbling_box", span=1.5, drawn=True)
+    assert rows["reached the end"]
+    assert rows["speed at the end (m/s, rad/s)"] < 1e-9
+    assert rows["height of its middle at the end (m)"] == pytest.approx(rows["  half of a side (m)"], abs=1e-9)
+    assert rows["corners on the floor at the end"] == 4
+    assert rows["what they carry / weight"] == pytest.approx(1.0, rel=1e-9)
+    assert rows["lost by contacts and friction (J)"] == pytest.approx(rows["  loss of energy (J)"], rel=2e-3)
+    assert rows["largest rise of the energy in a step (J)"] < 1e-6
+
+
+def test_a_platform_catches_a_ball_and_rolls_it_to_its_middle(case):
+    """Hit after √(2 h/g); then the motion that was asked for, of a ball that rolls: within what the platform lags."""
+    rows = case("catching", span=4.0)
+    assert rows["reached the end"]
+    found, exact = map(float, rows["first hit at, and by √(2 h/g) (s)"].split(","))
+    assert found == pytest.approx(exact, abs=1e-3)
+    assert rows["off the motion that was asked for, at most (m)"] < 0.006
+    assert rows["from the middle at the end (m)"] < 0.012
+    assert rows["sag × stiffness of the legs / weight"] == pytest.approx(1.0, abs=5e-3)
+    assert rows["loops closed to (m)"] < 1e-11

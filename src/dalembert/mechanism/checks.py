@@ -173,7 +173,10 @@ def check_laws(layout: TreeLayout, mechanism: Mechanism) -> None:
         for what, row in constraint.given(s):
             check_expression(row, what, state, inputs)
     for contact in gaps:
-        check_expression(contact.given(s), f"the gap of {contact.kind} '{contact.name}'", state, inputs)
+        gap, what = contact.given(s), f"the gap of {contact.kind} '{contact.name}'"
+        check_expression(gap, what, state, inputs)
+        if ca.depends_on(gap, s.w):
+            raise DescriptionError(f"{what} depends on velocities; needed: an expression of positions and time.")
 
 
 def check_potential(V: ca.SX, what: str, s: LocalState, t: ca.SX, inputs: Mapping[str, ca.SX]) -> None:
