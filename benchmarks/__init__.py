@@ -1,0 +1,1 @@
+"""Times beside those of other tools, measured in one run."""

@@ -94,9 +94,11 @@ BLANK = """for (const name of ["drawArrays", "drawElements", "drawArraysInstance
 
 
 def in_the_page(system, x, body: str, *, blank: bool) -> dict[str, float] | None:
-    """While a body is dragged for four seconds: poses that arrive and pictures that are drawn in a second, and the
-    medians of what the page does for a pose and what it does to draw, ms. blank: without rasterizing. None without
-    Chromium or Playwright."""
+    """Poses that arrive and pictures that are drawn in a second, while a body is dragged for four seconds.
+
+    Also the medians of what the page does for a pose and what it does to draw, ms. blank: without rasterizing. None
+    without Chromium or Playwright.
+    """
     path = shutil.which("chromium") or shutil.which("google-chrome")
     try:
         from playwright.sync_api import sync_playwright

@@ -48,6 +48,7 @@ def pins() -> list[str]:
 
 
 def main(folder: Path) -> int:
+    """Make the environment in a folder and run a part of the tests in it; returns their exit code."""
     venv.create(folder, with_pip=True, clear=True)
     python = folder / ("Scripts" if sys.platform == "win32" else "bin") / "python"
     print("\n".join(pins()), flush=True)

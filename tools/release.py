@@ -96,6 +96,7 @@ def lacking(archives: list[Path], now: str) -> list[str]:
 
 
 def main(arguments: list[str]) -> None:
+    """Do what the command line names: prepare, check or archives."""
     changelog, citation, now = ROOT / "CHANGELOG.md", ROOT / "CITATION.cff", version()
     texts = changelog.read_text(encoding="utf-8"), citation.read_text(encoding="utf-8")
     match arguments:

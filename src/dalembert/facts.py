@@ -40,7 +40,9 @@ class Facts:
         without: Mapping[type, tuple[str, ...]] | None = None,
         special: Callable[[Any], Any] = lambda x: x,
     ) -> None:
-        """names: {id: name} of objects that count by their names. without: {class: fields that do not count}; objects
+        """What decides how objects count.
+
+        names: {id: name} of objects that count by their names. without: {class: fields that do not count}; objects
         of these classes are taken by their fields, others as pickling takes them where it asks their class.
 
         special: makes of an object what counts in its place.

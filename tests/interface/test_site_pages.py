@@ -119,9 +119,7 @@ def test_guides_begin_with_a_picture_of_the_cookbook(cookbook, tmp_path):
         text = (ROOT / "docs" / page).read_text(encoding="utf-8")
         assert cookbook.led(page, text, tmp_path) == text  # none were drawn
         (tmp_path / f"{cookbook.slug(question)}-light.png").touch()
-        assert (
-            f"](cookbook.md#{cookbook.slug(question)})" in cookbook.led(page, text, tmp_path)[:900]
-        )
+        assert f"](cookbook.md#{cookbook.slug(question)})" in cookbook.led(page, text, tmp_path)[:900]
 
 
 @pytest.mark.dear

@@ -244,6 +244,7 @@ def _up_to(
 
 
 def held_at(path: PrescribedPath, x: float) -> dict[str, float]:
+    """Values of what the path prescribes at its parameter x, by name."""
     return {name: path.value(name, x)[0] for name in path.columns} or {"value": x}
 
 

@@ -141,7 +141,7 @@ class TangentCone:
 
     @property
     def kind(self) -> str:
-        """ "crossing" branches, a "cone", branches that "touch", an "isolated" position, or "several" at once."""
+        """Kind: "crossing" branches, a "cone", branches that "touch", an "isolated" position, or "several"."""
         if len(self.forms) != 1:
             return "isolated" if self._definite() else "several"
         values = np.linalg.eigvalsh(self.forms_with_time[0])

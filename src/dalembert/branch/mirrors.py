@@ -21,7 +21,7 @@ def reversed_axes(system: SystemLike, signs: Iterable[float], on: np.ndarray | N
 
 
 def mirrored(system: SystemLike, state: StateLike, p: Parameters, on: np.ndarray | None = None) -> dict[str, str]:
-    """Active constraints (default all) on a mirror branch, by name, and what is wrong there: an axis is reversed, …"""
+    """Active constraints (default all) on a mirror branch, by name: what is wrong, as an axis that is reversed."""
     return reversed_axes(system, system.evaluate("branch", state, p=p), on) if system.rows.branch_of else {}
 
 

@@ -53,7 +53,7 @@ class LocalChart:
 
     @property
     def kind(self) -> str:
-        """ "named", "tangent" or "custom"."""
+        """Kind of the chart: "named", "tangent" or "custom"."""
         return self.key[0]
 
     @property

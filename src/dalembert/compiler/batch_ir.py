@@ -23,8 +23,10 @@ HEADER = ("kernel", "lanes", "first", "last", "count", "n_in", "n_out", "x_size"
 
 
 def batch_ir(data: int) -> str:
-    """`void batch(const int64* words)`, words being HEADER, then for each input object, size and stride, then for
-    each output object and size: all objects first, then all sizes, then all strides.
+    """The function `void batch(const int64* words)`.
+
+    words are HEADER, then for each input object, size and stride, then for each output object and size: all objects
+    first, then all sizes, then all strides.
 
     Blocks first … last − 1 of `lanes` states are computed, of `count` states in all; lanes of the last block that are
     left over are filled with the last state. Objects have at offset `data` the address of their numbers, as NumPy's

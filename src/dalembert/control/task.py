@@ -91,7 +91,7 @@ def coordinates(*names: str) -> Task:
 
 @explained
 def position(frame: FrameGiven, components: str = "xyz", *, name: str = "") -> Task:
-    """The task of moving a frame's origin along some of the ground's axes, m. Rows: `name.x`, …
+    """The task of moving a frame's origin along some of the ground's axes, m. Rows are `name.x` and so on.
 
     frame: a Frame, a Body or the name of one. components: some of "x", "y", "z". name: of the rows; default:
     the frame's.

@@ -49,7 +49,7 @@ class Summary:
             bins.add(column[np.isfinite(column)])
 
     def quantiles(self, levels: np.ndarray) -> np.ndarray:
-        """(len(levels), T)"""
+        """(len(levels), T) quantiles over the runs, at each time."""
         return np.array([bins.quantiles(levels) for bins in self.bins]).T
 
     def moments(self) -> tuple[np.ndarray, np.ndarray]:

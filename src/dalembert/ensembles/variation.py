@@ -76,7 +76,7 @@ class Variation:
         }
 
     def matrix(self, group: str, names: Sequence[str], base: np.ndarray) -> np.ndarray:
-        """(n, k) values in the order of `names`; a name may stand for several numbers name[0], name[1], …
+        """(n, k) values in the order of `names`; a name may stand for several numbers, name[0] and on.
 
         base: what is not given, (k,) for all or (n, k).
         """

@@ -118,7 +118,7 @@ def pose(xyz: Any = (0.0, 0.0, 0.0), rpy: Any = (0.0, 0.0, 0.0)) -> Transform:
 
 
 class TakenNames:
-    """Names that are taken; a name that is taken already becomes name_2, name_3, …
+    """Names that are taken; a name that is taken already becomes name_2, name_3 and so on.
 
     >>> names = TakenNames("ground")
     >>> names.fresh("arm"), names.fresh("arm"), names.fresh("ground")

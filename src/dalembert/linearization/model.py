@@ -341,7 +341,7 @@ class LinearModel(Tabular):
         full = self.operating.deviation(state)[self._places]
         return full if self.reduction is None else self.reduction.project @ full
 
-    @property
+    @cached_property
     def _places(self) -> list[int]:
         """Where the states, or those of the model before it was reduced, are among those of the operating point."""
         index = {name: k for k, name in enumerate(self.operating.names)}

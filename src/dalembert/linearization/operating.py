@@ -8,6 +8,8 @@ import casadi as ca
 import numpy as np
 
 from dalembert.charts.leaders import Coordinate
+from dalembert.lazy import cached_property
+from dalembert.mechanism.joints.joint import Joint
 from dalembert.mechanism.traced import TracedState
 from dalembert.protocols import Parameters, StateGiven
 from dalembert.symbols import array, to_sx
@@ -35,10 +37,15 @@ class Operating:
     rows: tuple[int, ...] | None  # the rows used where some are redundant
     condition: float  # of the constraints, the worse of them and of the choice of coordinates
 
+    @cached_property
+    def _plain(self) -> bool:
+        """Whether all coordinates are numbers that are subtracted: no quaternions."""
+        return all(type(a.joint).minus is Joint.minus for a in self.system.layout.joints.values())
+
     def deviation(self, state: StateGiven) -> np.ndarray:
         """(states,) differences of the named coordinates from this state's."""
         system, x = self.system, self.system.arguments.bare(state)
-        delta = system.minus(x.q, self.state.q)
+        delta = x.q - self.state.q if self._plain else system.minus(x.q, self.state.q)
         out = [delta[c.index] if c.index is not None else None for c in self.coordinates]
         out += [x.v[c.index] - self.state.v[c.index] if c.index is not None else None for c in self.speeds]
         if any(value is None for value in out):

@@ -1,0 +1,1 @@
+"""The description of a mechanism: bodies, joints, constraints, forces, inputs and parameters, by name."""

@@ -200,6 +200,7 @@ class Innovations:
 
 
 def roots_of(f: Factors) -> np.ndarray:
+    """Square roots of the factor's diagonal blocks, link by link."""
     return np.array([sqrt(d) for d in f.d], dtype=object)
 
 

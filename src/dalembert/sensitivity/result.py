@@ -44,7 +44,7 @@ class Sensitivities(Tabular):
         return known.index(name)
 
     def _columns(self) -> Columns:
-        """One row for each quantity, of several states or times for each of these: value, and "d.l1" …"""
+        """One row for each quantity, of several states or times for each of these: value, "d.l1" and so on."""
         k, m = self.jacobian.shape[-2:]
         n = self.value.size // max(k, 1)
         along, values = "", {"quantity": np.array(list(self.of) * n, dtype=object)}

@@ -230,6 +230,7 @@ def is_numba(f: Any) -> bool:
 
 
 def traced_inputs(system: System, s: Trace, f: Callable[[Any, Any], Any]) -> np.ndarray:
+    """Inputs that a controller f(t, state) gives at a traced state, as expressions."""
     value = on_expressions(lambda state: f(state.t, state), s.state, "the controller")
     if isinstance(value, Mapping):
         parts = {name: ca.SX.zeros(n) for name, n in system.arguments.input_sizes.items()}

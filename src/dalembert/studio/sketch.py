@@ -61,7 +61,7 @@ class Sketch:
     # --- pins ---------------------------------------------------------------------------------------------------
 
     def with_pin(self, at: Sequence[float]) -> tuple[Sketch, str]:
-        """A new pin at (x, y), and its name: the first free one of A, B, …, Z, A1, B1, …"""
+        """A new pin at (x, y), and its name: the first free one of A to Z, then A1, B1 and so on."""
         if len(self.pins) >= MOST:
             raise ArgumentError(f"the sketch has {MOST} pins, the most it can have.")
         taken = {*self.pins, *self.members}

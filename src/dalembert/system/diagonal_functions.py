@@ -36,6 +36,7 @@ def _forward(s: Any, normalized: bool) -> np.ndarray:
 
 
 def rate_of(d: DiagonalDynamics, driven: np.ndarray, normalized: bool) -> np.ndarray:
+    """Rates of the total rates under forces `driven`: normalized by the factor's roots, or divided by its blocks."""
     return d.factor.unroot(driven) + d.turning() if normalized else d.factor.divide(driven)
 
 

@@ -217,6 +217,7 @@ def _acceleration(s: Trace, frame: Frame, axes: str, a: np.ndarray) -> Any:
 
 
 def potential(s: Trace) -> Any:
+    """Potential energy of weight and forces, J."""
     return gravity_energy(s.at, s.d.gravity) + sum((f.energy(s.state) for f in s.d.forces), 0.0)
 
 

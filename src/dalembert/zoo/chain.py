@@ -21,7 +21,7 @@ def chain(
     bobs: bool = True,
     gravity: float = 9.81,
 ) -> Mechanism:
-    """A chain of equal links that hangs down z where all angles are zero; joint J1 … Jn turns about axes[0], axes[1], …
+    """A chain of equal links that hangs down z where all angles are zero; joint J1 … Jn turns about the next of `axes`.
 
     bobs=True: point masses at the ends of massless links, the n-fold pendulum whose frequencies are
     `exact.chain_frequencies`. bobs=False: uniform rods of 5 % radius. axes = ("y", "x") in turn, with rods, is a common

@@ -34,7 +34,7 @@ class LuaTable(dict[Any, Any]):
         self.line = line
 
     def items_in_order(self) -> list[Any]:
-        """List of the values at 1, 2, …"""
+        """List of the values at 1, 2 and on, up to the first that is missing."""
         out: list[Any] = []
         while len(out) + 1 in self:
             out.append(self[len(out) + 1])

@@ -62,6 +62,8 @@ def write(mechanism: Mechanism, path: str | os.PathLike[str]) -> list[Note]:
 
 
 class UrdfWriter:
+    """A mechanism as the text of a URDF file, with notes on what URDF cannot say."""
+
     def __init__(self, m: Mechanism, path: Path):
         self.m, self.path, self.notes, self.text = m, path, list[Note](), Text()
         self.links = {*m.bodies, *m.frames} - {"ground"} | {"world"}

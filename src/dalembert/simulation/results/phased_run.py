@@ -156,7 +156,6 @@ class PhasedRun(ContactRun):
 
     def _row(self, name: str) -> np.ndarray:
         """(N,) the multiplier of a row; 0 where it does not hold."""
-
         one_sided = name in {f"{n}.gap" for n in self.contact_names}
 
         def of(p: Run) -> np.ndarray:
@@ -229,7 +228,6 @@ class PhasedRun(ContactRun):
 
         A contact that bears does not pull, what sticks needs no more friction than there is.
         """
-
         return self._joined(self._laws_missed)
 
     def _laws_missed(self, p: Run) -> np.ndarray:
