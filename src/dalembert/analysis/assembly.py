@@ -15,7 +15,7 @@ import numpy as np
 from dalembert import checks
 from dalembert.analysis.failure import contradicting, explained, unreached
 from dalembert.analysis.limits import OutsideLimits, inside_limits
-from dalembert.analysis.manifold import Tangent, tangent
+from dalembert.analysis.manifold import Tangent
 from dalembert.analysis.second_order import SecondOrder
 from dalembert.blas import one_thread
 from dalembert.branch.closing import unwind
@@ -277,7 +277,9 @@ def moving(r: Request, end: Ending, attempt: int) -> StateLike:
     if not found.ok[0]:
         names = [n for n, a in zip(system.row_names, on) if a] + [f"velocity {system.v_names[k]}" for k in r.held_v]
         raise AssemblyError(contradicting(names, found.misses[0], len(r.held_v) > 0))
-    here = tangent(system, state, r.p, on)
+    M = r.rows.values("mass_matrix", end.q[None], ONE).reshape(system.nv, system.nv)
+    policy = rank_policy(system, r.p)
+    here = Tangent.of(found.A[0, on], M, policy, policy.sizes[on])
     if here.rank < len(here.A):
         second = SecondOrder(system, state, r.p, on, here, float(found.speed[0]))
         if not second.holds(v):

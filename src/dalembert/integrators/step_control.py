@@ -13,6 +13,9 @@ from dalembert.outcome import OK, STEP_TOO_SMALL
 SHORTER = -1  # the verdict of a guard, beside outcomes: the attempt is to be made again with the length `step.h`
 SHIFTS = 3  # attempts in a row that are moved beside a singular configuration before shorter ones are tried
 TOGETHER = 1e-9  # of a step: how far from its end another end of the same step may be
+SAFETY = 0.9  # of the step that would just keep the tolerance
+LAST, NOW = 0.4, 0.7  # of the exponent: how the errors of the step before, and of this one, count (the PI controller)
+EASY, EASIEST = 1e-4, 1e-10  # of the tolerance: errors before, and now, below which a step was as easy as at these
 
 
 @inline
@@ -35,6 +38,20 @@ def propose(run):
     run.attempt.margin, run.attempt.least_spread = 1.0, 1e300
     run.attempt.largest_margin = run.singularity.sigma**2
     return OK
+
+
+@inline
+def next_stop(end, sampled_until, hold):
+    """s: where the next step ends at the latest, at the end or at the next sample of a controller."""
+    return sampled_until if hold > 0.0 and sampled_until < end - TOGETHER * hold else end
+
+
+@inline
+def ticked(t, carry, h):
+    """The clock, and what rounding takes from it, a step later: a million steps end where they should."""
+    due = h - carry
+    after = t + due
+    return after, (after - t) - due
 
 
 @inline
@@ -84,7 +101,7 @@ def after_failure(ruler, h, unsound):
 @inline
 def after_error(h, error, exponent):
     """The length to try after an attempt whose error, over the tolerances, is too large."""
-    return h * max(0.2, 0.9 * error ** (-exponent)) if error < 1e300 else 0.1 * h
+    return h * max(0.2, SAFETY * error ** (-exponent)) if error < 1e300 else 0.1 * h
 
 
 @inline
@@ -103,13 +120,14 @@ def usual_after(usual_h, h):
 def control_step(run, at_end):
     """step.h ← the step to try next; at_end: this one was cut by a time or a discontinuity, and tells less."""
     h, step = run.attempt.h, run.step
-    grow = 0.9 * max(run.attempt.error, 1e-10) ** (-0.7 * step.exponent) * step.last_error ** (0.4 * step.exponent)
+    error = max(run.attempt.error, EASIEST)
+    grow = SAFETY * error ** (-NOW * step.exponent) * step.last_error ** (LAST * step.exponent)
     if not at_end or grow < 1.0:
         step.h = after_step(h, grow)
     # not where rounding of projections makes steps short: those beside singular configurations are not usual
     if not at_end and run.regime.careful == 0 and (run.attempt.by_projection == 0 or h > step.usual_h):
         step.usual_h = usual_after(step.usual_h, h)
-    step.last_error = max(run.attempt.error, 1e-4)
+    step.last_error = max(run.attempt.error, EASY)
 
 
 @native

@@ -35,5 +35,6 @@ def soundness(run, trial):
 def _is_close(run, h):
     """Whether a step that fails is as short as a singular configuration asks for before others take over."""
     if run.regime.careful != 0:
-        return nearness(run, run.clock.t, run.x) <= (4.0 * run.ruler.hit) ** 2 or h <= 1e-9 * run.step.usual_h
+        met = nearness(run, run.clock.t, run.x) <= (run.ruler.within * run.ruler.hit) ** 2
+        return met or h <= run.ruler.nearest * run.step.usual_h
     return h <= run.ruler.close * run.step.usual_h

@@ -20,6 +20,7 @@ from dalembert.integrators.run_record import (
     Scales,
     StepControl,
 )
+from dalembert.integrators.step_control import EASY
 from dalembert.native.bound import NOTHING, Bound
 from dalembert.simulation.setup import CLOSED, TOTAL_RATES, Setup
 from dalembert.simulation.state_units import gap_unit, plain_rates
@@ -73,11 +74,11 @@ def make_numbers(layout: RunLayout) -> RunRecord:
         nu=s.nu,
         clock=Clock(hold=s.period),
         step=StepControl(
-            h=s.step, max_h=s.max_step, pace=layout.pace, budget=CHUNK, rtol=s.rtol, atol=s.atol, last_error=1e-4
+            h=s.step, max_h=s.max_step, pace=layout.pace, budget=CHUNK, rtol=s.rtol, atol=s.atol, last_error=EASY
         ),
         attempt=Attempt(margin=1.0),
         manifold=Manifold(
-            tolerance=1e-9 * gap_unit(system, s.p),
+            tolerance=layout.ruler.projected * gap_unit(system, s.p),
             closed_to=CLOSED * gap_unit(system, s.p),
             projected=1,
             max_corrections=0 if project is None else project.corrections,
