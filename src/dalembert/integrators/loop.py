@@ -19,7 +19,7 @@ from dalembert.integrators.guards.judge import judge
 from dalembert.integrators.manifold import keep_energy, project, recover
 from dalembert.integrators.run_record import RunRecord
 from dalembert.integrators.stage import control, evaluate, motion_rate, state_rounding, tolerance, usual_size
-from dalembert.integrators.step_control import SHORTER, control_step, first_step, next_stop, propose, ticked
+from dalembert.integrators.step_control import SHORTER, accepted, begin_steps, next_stop, propose, ticked
 from dalembert.native.calls import finite, jump
 from dalembert.native.jit import entry, inline, native
 from dalembert.outcome import CALLBACK, CHART_ENDS, DRIFTED, NOT_FINITE, OK, PAUSED, SINGULAR, UNSOUND
@@ -92,8 +92,7 @@ def _prepare(run):
     if run.scales.rate == 0.0:
         run.scales.rate = motion_rate(run)
     run.scales.rounding = state_rounding(run)
-    if run.step.h == 0.0:
-        run.step.h = run.step.usual_h = first_step(run)
+    begin_steps(run)
     return OK
 
 
@@ -148,12 +147,7 @@ def land(run, t, trial):
 def _accept(run, trial):
     """The step is taken: its successor's length, clock, state, record, and the passage that it leads over."""
     before = run.clock.t
-    if run.step.exponent > 0.0:
-        resumed = end_search(run)
-        control_step(run, run.attempt.last != 0 or resumed > 0.0)
-        if resumed > 0.0:
-            run.step.h = resumed
-    run.step.unsound = 0
+    accepted(run, end_search(run) if run.step.exponent > 0.0 else 0.0)
     if run.gauge.address != 0:
         run.singularity = run.detected
     _move_clock(run)

@@ -9,7 +9,7 @@ the same memory. Each part has one writer in native code, and is copied as bytes
 
     part              what                                          writer
     clock             time, sampling of the controller              loop
-    step              step control                                  step_control
+    step              step control                                  step_control; `fresh`: loop
     attempt           one attempt of the method                     the method, stage, manifold
     manifold          projection                                    manifold
     singularity       distance to singular configurations           loop, from `detected`

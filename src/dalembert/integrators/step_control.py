@@ -67,10 +67,17 @@ def representable(t, h):
 
 
 @inline
+def try_next(run, h):
+    """SHORTER, with h as the length of the next attempt."""
+    run.step.h = h
+    return SHORTER
+
+
+@inline
 def shorten(run, h, otherwise):
     """SHORTER, with h as the length of the next attempt; `otherwise` where no step may be so short."""
-    run.step.h = h
-    return otherwise if h < least_length(run.ruler, run.scales.rate, run.clock.t) else SHORTER
+    shorter = try_next(run, h)
+    return otherwise if h < least_length(run.ruler, run.scales.rate, run.clock.t) else shorter
 
 
 @inline
@@ -90,6 +97,14 @@ def shift(run, otherwise):
     """Like `shorten`, by so little that stages and end of the attempt just lie elsewhere."""
     run.step.unsound += 1
     return shorten(run, run.ruler.shift * run.attempt.h, otherwise)
+
+
+@inline
+def shorten_failed(run, unsound, otherwise):
+    """Like `shorten`, for an attempt that failed; unsound: as those do beside a singular configuration."""
+    run.step.unsound = run.step.unsound + 1 if unsound else 0
+    in_a_row = run.step.unsound if run.regime.careful == 0 else 0
+    return shorten(run, after_failure(run.ruler, run.attempt.h, in_a_row), otherwise)
 
 
 @inline
@@ -116,6 +131,16 @@ def usual_after(usual_h, h):
     return max(0.98 * usual_h, 0.8 * usual_h + 0.2 * h)
 
 
+@inline
+def accepted(run, resumed):
+    """The step is taken; resumed: the one that was to be taken, s, where it has ended at a discontinuity, else 0."""
+    if run.step.exponent > 0.0:
+        control_step(run, run.attempt.last != 0 or resumed > 0.0)
+        if resumed > 0.0:
+            run.step.h = resumed
+    run.step.unsound = 0
+
+
 @native
 def control_step(run, at_end):
     """step.h ← the step to try next; at_end: this one was cut by a time or a discontinuity, and tells less."""
@@ -128,6 +153,13 @@ def control_step(run, at_end):
     if not at_end and run.regime.careful == 0 and (run.attempt.by_projection == 0 or h > step.usual_h):
         step.usual_h = usual_after(step.usual_h, h)
     step.last_error = max(run.attempt.error, EASY)
+
+
+@inline
+def begin_steps(run):
+    """The length of the first attempt, where none is known."""
+    if run.step.h == 0.0:
+        run.step.h = run.step.usual_h = first_step(run)
 
 
 @native

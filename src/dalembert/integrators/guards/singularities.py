@@ -19,7 +19,7 @@ from __future__ import annotations
 from math import copysign
 
 from dalembert.integrators.run_record import FORGET, PARTS, PASSAGE, SKIPPED
-from dalembert.integrators.step_control import SAFETY, SHORTER
+from dalembert.integrators.step_control import SAFETY, SHORTER, try_next
 from dalembert.integrators.step_curve import curve, straight_on
 from dalembert.native.calls import call
 from dalembert.native.jit import inline, native
@@ -90,7 +90,7 @@ def inspect(run, h, trial):
     for j in range(run.nq):
         way = max(way, abs(trial[j] - run.x[j]) / run.unit[j])
     if way > run.ruler.turn and run.step.exponent > 0.0 and (varied or _varies(run, h, trial)):
-        run.step.h = SAFETY * h * run.ruler.turn / way
+        try_next(run, SAFETY * h * run.ruler.turn / way)
         return UNSOUND
     lowest, fresh = run.ruler.chart_passed * run.ruler.fresh, run.ruler.fresh
     if run.dof > 0 and run.step.exponent > 0.0 and sigma < lowest < fresh < run.detected.sigma:
@@ -308,11 +308,11 @@ def _least(run, h, trial, s, both, found):
         return SINGULAR
     if run.step.exponent > 0.0 and h > run.ruler.exact * run.step.usual_h:
         if found > 0:
-            run.step.h = 0.5 * h
+            try_next(run, 0.5 * h)
             return UNSOUND
         if not met and not resolved:
             left = max(run.ruler.share, min(run.ruler.left, run.ruler.aimed * sigma / both))
-            run.step.h = max(s * (1.0 - left), run.ruler.shorter * h)  # it may be least where the step begins
+            try_next(run, max(s * (1.0 - left), run.ruler.shorter * h))  # it may be least where the step begins
             return UNSOUND
         if not met and run.regime.careful == 0 and sigma < run.ruler.near:
             return SINGULAR
@@ -329,7 +329,7 @@ def _least(run, h, trial, s, both, found):
 @inline
 def _leaves_chart(run, s, first, least):
     """UNSOUND: a step in a chart is made shorter, to end where that is left; σ falls from `first` to `least` in s."""
-    run.step.h = s * (first - max(run.ruler.chart_ends * run.ruler.fresh, least)) / (first - least)
+    try_next(run, s * (first - max(run.ruler.chart_ends * run.ruler.fresh, least)) / (first - least))
     return UNSOUND
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dalembert.integrators.guards.discontinuities import give_up_search
 from dalembert.integrators.guards.singularities import nearness
-from dalembert.integrators.step_control import after_failure, shorten
+from dalembert.integrators.step_control import shorten_failed
 from dalembert.native.jit import inline
 from dalembert.outcome import CALLBACK, CHART_ENDS, DRIFTED, NOT_FINITE, OK, SINGULAR, UNSOUND
 
@@ -26,9 +26,7 @@ def soundness(run, trial):
     give_up_search(run)
     if run.step.exponent == 0.0 or (outcome == UNSOUND and _is_close(run, h)):
         return SINGULAR if outcome == UNSOUND else outcome
-    run.step.unsound = run.step.unsound + 1 if outcome == UNSOUND else 0
-    unsound = run.step.unsound if run.regime.careful == 0 else 0
-    return shorten(run, after_failure(run.ruler, h, unsound), DRIFTED if outcome == DRIFTED else NOT_FINITE)
+    return shorten_failed(run, outcome == UNSOUND, DRIFTED if outcome == DRIFTED else NOT_FINITE)
 
 
 @inline
