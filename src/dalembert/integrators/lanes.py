@@ -40,10 +40,10 @@ from dalembert.integrators.lane_passages import (
     take_up,
 )
 from dalembert.integrators.lane_record import ENERGY, EVALUATIONS, MARGIN, REJECTED, STEPS, LaneRecord
+from dalembert.integrators.run_record import EASY
 from dalembert.integrators.stage import control, evaluate, motion_rate
 from dalembert.integrators.step_control import (
     EASIEST,
-    EASY,
     LAST,
     NOW,
     SAFETY,

@@ -6,6 +6,7 @@ refused attempt from its error alone; the first step from the size of x, ẋ and
 
 from __future__ import annotations
 
+from dalembert.integrators.run_record import EASY
 from dalembert.integrators.stage import evaluate, tolerance
 from dalembert.native.jit import inline, native
 from dalembert.outcome import OK, STEP_TOO_SMALL
@@ -15,7 +16,7 @@ SHIFTS = 3  # attempts in a row that are moved beside a singular configuration b
 TOGETHER = 1e-9  # of a step: how far from its end another end of the same step may be
 SAFETY = 0.9  # of the step that would just keep the tolerance
 LAST, NOW = 0.4, 0.7  # of the exponent: how the errors of the step before, and of this one, count (the PI controller)
-EASY, EASIEST = 1e-4, 1e-10  # of the tolerance: errors before, and now, below which a step was as easy as at these
+EASIEST = 1e-10  # of the tolerance: an error below counts as this, and that of the step before as `EASY`
 
 
 @inline

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.integrators.run_record import (
+    EASY,
     Attempt,
     Clock,
     Discontinuities,
@@ -20,7 +21,6 @@ from dalembert.integrators.run_record import (
     Scales,
     StepControl,
 )
-from dalembert.integrators.step_control import EASY
 from dalembert.native.bound import NOTHING, Bound
 from dalembert.simulation.setup import CLOSED, TOTAL_RATES, Setup
 from dalembert.simulation.state_units import gap_unit, plain_rates
