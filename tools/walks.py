@@ -1,6 +1,6 @@
 """How far a call walks: functions of the library that it enters, their files, and how often it goes from file to file.
 
-    python tools/walks.py            # a run, an assembly, an impact, each for the second time
+    python tools/walks.py            # a run, an assembly, an impact, a drag and others, each for the second time
     python tools/walks.py --files    # and the functions of each file
 
 A reader who follows a call in the source opens these files. Machine code is not walked: the native loop is one step.
@@ -14,6 +14,7 @@ from pathlib import Path
 
 import dalembert as da
 from dalembert import zoo
+from dalembert.studio.dragging import Dragging, Pull
 
 SOURCE = str(Path(da.__file__).parent)
 
@@ -44,12 +45,14 @@ def calls():
     ball.add_joint("height", da.Prismatic("z"), ball.ground, body)
     ball.add_contact("floor", body, radius=0.1, restitution=0.5)
     falling = ball.compile()
+    dragging, pull = Dragging(system), [Pull("coupler", (0.6, 0.0, 0.0), (0.4, 0.36, 0.0))]
     return {
         "the README's run": lambda: da.simulate(system, x, 10.0),
         "one assembly": lambda: system.assemble({"A": 0.6}, v={"A": 2.0}),
         "one impact": lambda: da.simulate(falling, {"height": 1.0}, 0.6),
         "one linear model": lambda: da.linearize(system, x, independent=["A"]),
         "one sweep": lambda: system.sweep({"A": [0.6, 0.8, 1.0]}, x),
+        "one drag": lambda: dragging.drag(x.q, pull, seconds=60.0),
     }
 
 

@@ -34,18 +34,25 @@ class Ruler:
     turned: float  # σ below which rounding of positions, ε/σ, turns velocities, ε/σ², by more than rtol: √(10 ε / rtol)
     lost: float  # margin of a stage at which rounding, ε / margin, may exceed the tolerance: the stage is moved
     clearly: float = 1e4  # times the margin that is not trusted: rows independent enough for all to be used. plateau
+    within: float = 4.0  # times `hit`: σ of states that are in a position, and of what else vanishes there. plateau
+    zero: float = 0.5  # times `hit`: singular values up to this are none, for steps that reveal the rank. Below 1
+    nothing: float = 1e-13  # the same where rows are known in twice the precision: a tenth of `finest`
+    clear: float = 2.0  # times `near`, `fresh`: σ from which ordinary steps, charts, go on again. Above 1: they stay
 
     # --- charts
     chart: float = 1e-2  # margin of the rows of a chart below which another one is taken. plateau
+    worn: float = 0.1  # of that margin where the chart was taken: the same, where it was small there. plateau
     fresh: float = 0.05  # σ of the constraints below which no chart is used: all coordinates. plateau
     chart_ends: float = 0.75  # of `fresh`: where a step in a chart ends that would lead below it. Between 0.5 and 1
+    chart_passed: float = 0.5  # of `fresh`: σ at the end of such a step. Below `chart_ends`
+    renewed: float = 1e-3  # of the usual step: one that fails in a fresh chart and is as short ends charts. plateau
 
     # --- which steps are inspected for singular configurations
     inspected: float = 1e-2  # margin of a step below which it is inspected: σ = 0.1, far above all that counts. plateau
     fallen: float = 0.1  # of the spread at its ends: that of a stage of a step that may have passed zero. plateau
     turn: float = 1.0  # rad, or lengths: coordinates move no farther in a step in which rows turn. Half a loop is π
     seen: float = 0.25  # of `turn`: a shorter step shows by its stages whether it is to be inspected. plateau
-    varied: float = 0.5  # of the largest margin of a step: that of a stage which tells that rows turn. plateau
+    varied: float = 0.5  # of the margins of a step: that of a stage which tells that rows turn. plateau
     nearby: float = 0.2  # root of a margin: next to it, σ is asked for together with the margin. Cost, not result
 
     # --- what is found there
@@ -59,28 +66,47 @@ class Ruler:
     exact: float = 1e-12  # of σ: how well where it is least: rounding of σ² / σ. So of velocities, lengths and steps
     given: float = 0.5  # of σ: what it may change by in a step of given length that passes on its side. plateau
     sunk: float = 1e-2  # of σ²: what is left of it, at most, one parabola ahead of a configuration that is met. plateau
+    ahead: float = 10.0  # times σ of one that is met: from there on it is asked whether the motion goes to one. plateau
+    soon: float = 1e3  # usual steps: how far ahead such a one may be. plateau
+    bent: float = 1e-6  # σ: by how much it changes, at least, between values whose parabola is used: √1e-12. plateau
 
     # --- how steps are shortened
     share: float = 0.1  # of the way to the configuration that is left by a step made shorter. plateau
+    left: float = 0.7  # of that way: what is left of it at most. Cost, not result
+    aimed: float = 6.0  # times σ over σ at both ends: what is left of it, between these. Cost, not result
     shorter: float = 1e-2  # of a step: the next try, at least. plateau
     shift: float = 0.87  # of a step with a stage too near: its stages lie elsewhere then. Any number that is no ratio
     close: float = 0.01  # of the usual step: how near to a singular configuration ordinary steps go. plateau
+    nearest: float = 1e-9  # of the usual step: the same of steps that reveal the rank. plateau
 
     # --- projection
+    projected: float = 1e-9  # rad, or lengths: a residual that one more Newton step brings to rounding: a tenth of √ε
     runaway: float = 0.1  # rad, or lengths: a residual, and a last correction, that lead back to no manifold. plateau
     short: float = 0.1  # of the usual step: projection moves a shorter one by rounding, which is no error. plateau
     scaled: float = 1e-3  # of the kinetic energy: what rounding may have changed. plateau
+    lively: float = 10.0  # times σ of the energy: a kinetic energy that tells speeds better than they are. plateau
+    balanced: float = 0.1  # of the kinetic energy behind a crossing: what a balance may lack. plateau
+    landed: float = 1e-2  # σ at an event below which its state is landed in twice the precision. Cost, not result
+    settles: float = 1e-9  # lengths: a residual in a chart that may be rounding, where it falls no more. plateau
+    closes: float = 1e-14  # rad, or lengths: a residual in a chart that is rounding
 
     # --- crossings of configurations that are met
     across: float = 1e-4  # σ from which they are made in one step: rows are known to ε/σ, and the way is short. plateau
     far: float = 1e-5  # σ behind one where the motion is taken up again, at least: its rates are known to 1e-6. plateau
+    farther: float = 30.0  # times `hit`: the same, where that is more. plateau
+    reached: float = 0.25  # of that σ: what a state there may have. plateau
     nearer: float = 0.3  # of σ: where a crossing that is not exact enough is tried again. plateau
     together: float = 10.0  # times the least singular value: others up to this vanish there too. plateau
     weak: float = 0.03  # singular values of scaled rows above this, usually 1, are no part of it. plateau
     passed: float = 1e-2  # of σ before one straight ahead: what is left of it there, at most. plateau
     turning: float = 0.1  # of a velocity: by how much it may turn on the way, or be off the branch it is on. plateau
+    slowed: float = 0.5  # of the speed before: a slower one in the position may turn there. plateau
+    slow: float = 1e-3  # of the velocity a step before: one that no longer tells the branch. plateau
+    distinct: float = 1e-4  # of a velocity on a cone: solutions that differ by less are one. plateau
+    dip: float = 1e-4  # of the usual: the least singular value ahead of a neighbour that meets the position. plateau
     flat: float = 1e-3  # of the largest: slopes of the tangent cone, eigenvalues of its forms: zero. plateau
     stay: float = 1e-2  # of a run: a step in one that nothing moves the mechanism out of. Cost, not result
+    patient: float = 1e-3  # of that step: the first time at which forces that grow are asked for. Cost, not result
     coarse: float  # error of a crossing that is better made from nearer: ten times the tolerance
     settled: float  # change of a velocity after which a crossing is exact: a thousandth of the tolerance, or rounding
 
@@ -97,6 +123,11 @@ class Ruler:
     unlanded: float = 1e-8  # rad, or lengths: a last Newton step after which no manifold is near: √ε
     unseen: float = 1e-9  # of the terms of the cone's equations: rounding, some thousand times. plateau
     rounding: float = 1e-15  # of a time or a coordinate: a few units in the last place
+    operation: float = 2e-16  # of a row: rounding of its elements, which turns a motion by this over the margin
+    sampled: float = 1e-9  # of a distance: how far to the sides the gap of a cone is sampled. plateau
+    second: float = 1e-6  # of the reach of a motion: so near a position terms of third order are rounding: ε^⅓. plateau
+    sharp: float = 1e-12  # reciprocal condition from which equations of a position are solved as they are. plateau
+    ended: float = 1e-13  # of a velocity on a cone: a last Newton step
     least_step: float = 1e-14  # of the time, or of what the motion takes: no step that error control may ask for
 
 

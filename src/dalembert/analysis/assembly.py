@@ -15,7 +15,7 @@ import numpy as np
 from dalembert import checks
 from dalembert.analysis.failure import contradicting, explained, unreached
 from dalembert.analysis.limits import OutsideLimits, inside_limits
-from dalembert.analysis.manifold import Tangent, tangent
+from dalembert.analysis.manifold import Tangent
 from dalembert.analysis.second_order import SecondOrder
 from dalembert.blas import one_thread
 from dalembert.branch.closing import unwind
@@ -59,11 +59,6 @@ class Request:
     held_v: np.ndarray  # places in v of held velocities
     v: np.ndarray  # (held velocities,)
     tolerance: float
-
-    @property
-    def on(self) -> np.ndarray:
-        """(m,) bool: constraints that count."""
-        return self.rows.on
 
 
 @one_thread()  # hundreds of small factorizations: threads that wait for each other take ten times as long
@@ -124,7 +119,8 @@ def requested(
         target = system.state(q or None, v or None)  # checks sizes
         moved[held], wanted = target.q[held], target.v[held_v]
     start = start.replace(q=moved, t=t)
-    rows = BranchRows(system, values, t, on, held, start.q[None, held], frame_goals(system, frames))
+    goals = [] if frames is None else frame_goals(system, frames)
+    rows = BranchRows(system, values, t, on, held, start.q[None, held], goals)
     return Request(system, p, rows, start, q, frames, held_v, wanted, tolerance)
 
 
@@ -269,28 +265,30 @@ def project(system: SystemLike, state: StateLike, p: Parameters, active: Active,
 
 def moving(r: Request, end: Ending, attempt: int) -> StateLike:
     """The closed state with the nearest admissible velocity; raises AssemblyError where there is none."""
-    system, on, state = r.system, r.on, r.start.replace(q=end.q)
-    found = velocities(r.rows, end.q[None], ONE, r.held_v, r.v[None], state.v)
-    v = found.v[0]
+    system, on = r.system, r.rows.on
+    found = velocities(r.rows, end.q[None], ONE, r.held_v, r.v[None], r.start.v)
+    v, A = found.v[0], found.A[0, on]
+    M = r.rows.values("mass_matrix", end.q[None], ONE).reshape(system.nv, system.nv)
     if not np.isfinite(v).all():
-        raise undefined(found.A[0, on], system.mass_matrix(state, p=r.p))
+        raise undefined(A, M)
     if not found.ok[0]:
         names = [n for n, a in zip(system.row_names, on) if a] + [f"velocity {system.v_names[k]}" for k in r.held_v]
         raise AssemblyError(contradicting(names, found.misses[0], len(r.held_v) > 0))
-    here = tangent(system, state, r.p, on)
-    if here.rank < len(here.A):
-        second = SecondOrder(system, state, r.p, on, here, float(found.speed[0]))
+    policy = rank_policy(system, r.p)
+    here = Tangent.of(A, M, policy, policy.sizes[on])
+    if here.rank < len(A):
+        second = SecondOrder(system, r.start.replace(q=end.q), r.p, on, here, float(found.speed[0]))
         if not second.holds(v):
             v = _second_order(r, second, v)
     evidence = Assembly(
         float(np.abs(end.phi).max(initial=0.0)),
-        float(np.abs(here.A @ v + found.b[0, on]).max(initial=0.0)),
+        float(np.abs(A @ v + found.b[0, on]).max(initial=0.0)),
         end.iterations,
         attempt,
         here.rank,
         end.contraction,
     )
-    return state.replace(v=v, evidence=evidence)
+    return r.start.replace(q=end.q, v=v, evidence=evidence)
 
 
 def _second_order(r: Request, second: SecondOrder, v: np.ndarray) -> np.ndarray:

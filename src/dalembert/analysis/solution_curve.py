@@ -22,7 +22,7 @@ from dalembert.analysis.special_points import (
     dead_point,
     nearest_place,
 )
-from dalembert.branch.between_points import CLOSE, closes, polished, two_sided
+from dalembert.branch.between_points import closes, polished, two_sided
 from dalembert.branch.continuation import Continuation, CurvePoint
 from dalembert.branch.path import PrescribedPath
 from dalembert.branch.policy import POLICY
@@ -203,7 +203,7 @@ def _filled(
     guess = way.guesses(points, which, x)
     q, slopes, least, ok = polished(way, x, guess)
     bends = np.full(slopes.shape, np.nan)
-    for k in np.flatnonzero(~ok | (least < CLOSE)):
+    for k in np.flatnonzero(~ok | (least < POLICY.two_sided)):
         two = two_sided(way, points, float(x[k]))
         if two is not None and closes(way, two[0], float(x[k])):
             q[k], slopes[k], bends[k] = two

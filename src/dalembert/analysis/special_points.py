@@ -20,10 +20,7 @@ from dalembert.branch.policy import POLICY
 from dalembert.protocols import Parameters, StateLike, SystemLike
 
 STEPS = 80  # along the arc in search of a dead point
-NEAR = 1e-4  # singular values below count as those of a crossing
 ROUNDS = 60  # of a search between two points
-STEEPER = 2.0  # times as fast as between them may a singular value fall
-ZERO = 3e-5  # of singular values: rows are dependent in a position that was found to 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,7 +115,7 @@ def crossing_place(way: Continuation, a: CurvePoint, b: CurvePoint) -> float | N
     for _ in range(ROUNDS):
         x = low.x + (high.x - low.x) * f_low / (f_low - f_high)
         point = way.closed(x, way.between(a, b, np.array([x]))[0])
-        if point is None or point.least(way.rank) < NEAR or point.revealed.rank < way.rank:
+        if point is None or point.least(way.rank) < POLICY.two_sided or point.revealed.rank < way.rank:
             return _refined(way, a, b, x)
         if crossed(way, a, point):
             high, f_high, f_low = point, -point.least(way.rank), 0.7 * f_low
@@ -164,7 +161,7 @@ def nearest_place(way: Continuation, a: CurvePoint, middle: CurvePoint, b: Curve
     f1, f2 = least(x1), least(x2)
     steepest = max(abs(a.least(r) - f1), abs(f1 - f2), abs(b.least(r) - f2)) / (ratio**2 * abs(high - low))
     for _ in range(ROUNDS):
-        if min(f1, f2) > STEEPER * steepest * abs(high - low):  # it cannot fall to zero in between
+        if min(f1, f2) > POLICY.steeper * steepest * abs(high - low):  # it cannot fall to zero in between
             return None
         if f1 < f2:
             high, x2, f2 = x2, x1, f1
@@ -191,7 +188,7 @@ def _bottom(least: Callable[[float], float], x: float, room: float) -> float:
 def cone_at(system: SystemLike, state: StateLike, p: Parameters, usual: int) -> TangentCone | None:
     """The tangent cone of the constraints where their rank is below the usual one; None where it is not."""
     sigma = tangent(system, state, p).sigma
-    rank = int((sigma[:usual] > ZERO * max(sigma.max(initial=0.0), 1.0)).sum())
+    rank = int((sigma[:usual] > POLICY.dependent * max(sigma.max(initial=0.0), 1.0)).sum())
     return TangentCone.of(system, state, p, rank, usual) if rank < usual else None
 
 

@@ -21,9 +21,9 @@ from dalembert.analysis.by_name import ByName
 from dalembert.analysis.motion_columns import motion_columns, position_units
 from dalembert.analysis.solution_curve import SolutionCurve
 from dalembert.analysis.special_points import SpecialPoint
-from dalembert.branch.between_points import CLOSE
 from dalembert.branch.corrector import pseudoinverse
 from dalembert.branch.path import PrescribedPath
+from dalembert.branch.policy import POLICY
 from dalembert.branch.rows import far_from_singular
 from dalembert.errors import ArgumentError, unknown
 from dalembert.hints import hinted
@@ -232,7 +232,7 @@ class Stack:
         J = np.concatenate(rows, axis=1)
         policy = rank_policy(system, path.parameters_at(float(x[0])))
         white = J * path.reach / path.units[:, None]
-        inverse = far_from_singular(white, CLOSE)
+        inverse = far_from_singular(white, POLICY.two_sided)
         if inverse is None:
             inverse, sigma = pseudoinverse(white, policy.tolerance)
             counts = sigma > policy.tolerance * np.maximum(sigma[:, :1], 1.0)

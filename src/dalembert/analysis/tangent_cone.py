@@ -20,10 +20,8 @@ from dalembert.protocols import Inputs, Parameters, StateLike, SystemLike
 from dalembert.rank import rank_policy, reach
 from dalembert.ruler import Ruler
 
-NEAR = 1e-6  # of the reach of a motion: how far a position may be for equations of second order to tell its gap
-APPROACHES = 4  # to such a position
-SAMPLES, ASIDE = 16, 1e-9  # states around it, and how far they are, of which the mean gap is taken
-SHARP = 1e-12  # reciprocal condition from which equations are solved as they are
+APPROACHES = 4  # to a position whose gap equations of second order tell
+SAMPLES = 16  # states around it, of which the mean gap is taken
 ROUNDS = 100  # of a perceptron
 TRIES = 12  # starts from which other solutions of (1) are looked for
 
@@ -103,7 +101,7 @@ class TangentCone:
             longest = float(np.linalg.norm(step[:n]))
             shorten = min(1.0, 0.5 * length / max(longest, 1e-300))
             y, multipliers = y + shorten * step[:n], multipliers + shorten * step[n:]
-            if longest <= 1e-13 * max(length, 1e-300):
+            if longest <= Ruler.ended * max(length, 1e-300):
                 break
         return y if np.abs(self(y)).max(initial=0.0) <= Ruler.unseen * size else None
 
@@ -116,8 +114,8 @@ class TangentCone:
         y = first * (length / np.linalg.norm(first))
         for _ in range(20):
             values = np.append(self(y), 0.5 * (y @ y - length**2))
-            y = y - np.linalg.lstsq(np.vstack([self.slope(y), y]), values, rcond=1e-10)[0]
-        kept = abs(float(np.linalg.norm(y)) - length) <= 1e-9 * length
+            y = y - np.linalg.lstsq(np.vstack([self.slope(y), y]), values, rcond=Ruler.sharp)[0]
+        kept = abs(float(np.linalg.norm(y)) - length) <= Ruler.unseen * length
         return y if kept and np.abs(self(y)).max(initial=0.0) <= Ruler.unseen * size else first
 
     def others(self, y0: np.ndarray) -> list[np.ndarray]:
@@ -127,7 +125,7 @@ class TangentCone:
         for k in range(TRIES):
             start = y0 if k == 0 else rng.standard_normal(len(y0))
             y = self.nearest(start if k == 0 else start * (length / np.linalg.norm(start)))
-            if y is not None and all(np.linalg.norm(y - o) > 1e-4 * length for o in found):
+            if y is not None and all(np.linalg.norm(y - o) > Ruler.distinct * length for o in found):
                 found.append(y)
         return found
 
@@ -227,7 +225,7 @@ class TangentCone:
         values = np.array([least(s) for s in grid])
         k = int(np.argmin(values))
         found = minimize_scalar(least, bounds=(grid[max(k - 1, 0)], grid[min(k + 1, 400)]), method="bounded")
-        return bool(found.fun < 1e-4 * np.median(values))
+        return bool(found.fun < Ruler.dip * np.median(values))
 
 
 def _solved(A: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -236,9 +234,9 @@ def _solved(A: np.ndarray, right: np.ndarray) -> np.ndarray:
         inverse = np.linalg.inv(A)
     except np.linalg.LinAlgError:
         inverse = np.full(A.shape, np.inf)
-    if np.abs(A).sum(axis=0).max() * np.abs(inverse).sum(axis=0).max() < 1.0 / SHARP:
+    if np.abs(A).sum(axis=0).max() * np.abs(inverse).sum(axis=0).max() < 1.0 / Ruler.sharp:
         return np.asarray(inverse @ right)
-    return np.asarray(np.linalg.lstsq(A, right, rcond=SHARP)[0])
+    return np.asarray(np.linalg.lstsq(A, right, rcond=Ruler.sharp)[0])
 
 
 def exists(system: SystemLike, state: StateLike, p: Parameters, rank: int, usual: int, u: Inputs = None) -> bool:
@@ -253,14 +251,14 @@ def exists(system: SystemLike, state: StateLike, p: Parameters, rank: int, usual
         cone = TangentCone.of(system, state, p, rank, usual, t, u)
         r, n = cone.W @ system.evaluate("constraints", state, p=p)[1] @ cone.K, cone.K.shape[1]
         y = np.linalg.lstsq(cone.forms.reshape(-1, n), -r.ravel(), rcond=Ruler.flat)[0]
-        if not np.linalg.norm(t.R @ cone.K @ y) > NEAR * np.linalg.norm(t.R @ far):
+        if not np.linalg.norm(t.R @ cone.K @ y) > Ruler.second * np.linalg.norm(t.R @ far):
             break  # terms of third order are rounding
         state = state.replace(q=system.plus(state, cone.K @ y))
     gaps, rng = np.zeros((SAMPLES, len(cone.W))), np.random.default_rng(0)
     for k in range(SAMPLES):  # rounding of Φ differs from state to state, and the gap does not
         aside = cone.K @ rng.standard_normal(n)
         beside = state.replace(
-            q=system.plus(state, aside * (ASIDE / max(np.abs(aside / far).max(initial=0.0), 1e-300)))
+            q=system.plus(state, aside * (Ruler.sampled / max(np.abs(aside / far).max(initial=0.0), 1e-300)))
         )
         phi, A, _ = system.evaluate("constraints", beside, p=p)
         r = cone.W @ A @ cone.K

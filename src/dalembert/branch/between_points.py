@@ -15,10 +15,6 @@ from dalembert.branch.corrector import correct_many, pseudoinverse
 from dalembert.branch.policy import POLICY
 from dalembert.branch.rows import far_from_singular
 
-CLOSE = 1e-4  # singular values below: positions come from both sides
-ASIDE = 0.02  # rad, lengths of the mechanism, or part of the path: how far from it
-MEETS = 1e-11  # rad, or lengths of the mechanism: by how much loops may be open where branches meet
-
 
 def polished(way: Continuation, x: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, ...]:
     """Positions closed from guesses, their slopes, their smallest singular values, and whether they did close."""
@@ -37,7 +33,7 @@ def polished(way: Continuation, x: np.ndarray, q: np.ndarray) -> tuple[np.ndarra
     ok, slopes, least = found.ok, np.zeros((len(x), path.system.nv)), np.zeros(len(x))
     g = np.zeros(len(path.units))
     g[path.constraints] = 1.0 / path.units[path.constraints]
-    inverse = far_from_singular(found.white[ok], CLOSE) if way.rank == len(path.units) else None
+    inverse = far_from_singular(found.white[ok], POLICY.two_sided) if way.rank == len(path.units) else None
     least[ok] = 1.0
     if inverse is None and ok.any():
         inverse, sigma = pseudoinverse(found.white[ok], way.policy.tolerance)
@@ -49,7 +45,7 @@ def polished(way: Continuation, x: np.ndarray, q: np.ndarray) -> tuple[np.ndarra
 
 def two_sided(way: Continuation, points: list[CurvePoint], x: float) -> tuple[np.ndarray, ...] | None:
     """Position, slope and bend in a singular position from positions on both sides; None where there are none."""
-    aside = ASIDE * (way.path.length if _slides(way) else 1.0)
+    aside = POLICY.sides * (way.path.length if _slides(way) else 1.0)
     low, high = sorted((points[0].x, points[-1].x))
     aside = min(aside, x - low if x > low else aside, high - x if x < high else aside)
     both = []
@@ -86,7 +82,7 @@ def closes(way: Continuation, q: np.ndarray, x: float) -> bool:
     """
     away = way.path.equations(q, x)[0]
     exact = way.path.single in way.path.coordinates  # the polynomial has bends, and six times as many digits
-    return bool(np.abs(away / way.path.units).max(initial=0.0) <= (MEETS if exact else 1e3 * MEETS))
+    return bool(np.abs(away / way.path.units).max(initial=0.0) <= (1.0 if exact else POLICY.meet_roughly) * POLICY.meet)
 
 
 def _slides(way: Continuation) -> bool:

@@ -17,12 +17,10 @@ from dalembert import checks
 from dalembert.branch.corrector import shortest_many
 from dalembert.branch.goals import FrameGoal, across_of, frame_goals
 from dalembert.branch.path import NO_WAY
+from dalembert.branch.policy import POLICY
 from dalembert.errors import ArgumentError, unknown
 from dalembert.protocols import Parameters, SystemLike, positions_only
 from dalembert.rank import angular_velocities, rank_policy
-
-NOTHING = 1e-12  # of a row in lengths of the mechanism: the mechanism cannot move along it
-APART = 1e-9  # lengths of the mechanism: a value along such a row that cannot be had
 
 
 class PointAxis:
@@ -138,10 +136,10 @@ class MapRows:
         first = np.array([x[0] for x in self.values.values()])
         away, white = self.many(some, np.broadcast_to(first, (3, len(first))))
         m = self.constraints
-        still = np.abs(white[:, m:]).max(axis=(0, 2), initial=0.0) < NOTHING
+        still = np.abs(white[:, m:]).max(axis=(0, 2), initial=0.0) < POLICY.immovable
         for k in np.flatnonzero(still):
             moves = k < len(self.values) and len(set(next(iter(list(self.values.values())[k : k + 1])))) > 1
-            if moves or np.abs(away[:, m + k]).max() > APART:
+            if moves or np.abs(away[:, m + k]).max() > POLICY.had:
                 what = f"'{self.names[k]}'" if k < len(self.names) else "the orientation that is held"
                 raise ArgumentError(f"'{system.name}' cannot move along {what}; leave it out, or give what it has.")
         self.kept = ~still

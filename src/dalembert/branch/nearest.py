@@ -11,8 +11,6 @@ from dalembert.branch.policy import POLICY
 from dalembert.branch.reversed_axes import ReversedAxes
 from dalembert.branch.rows import BranchRows, times
 
-TINY = 1e-100  # of the largest singular value, rows and velocities in units of size 1; squares of less are lost
-
 
 @np.errstate(all="ignore")  # positions that overflow come no nearer
 def nearest(rows: BranchRows, Q: np.ndarray, which: np.ndarray, turn: bool = True) -> tuple[np.ndarray, np.ndarray]:
@@ -43,7 +41,7 @@ def nearest(rows: BranchRows, Q: np.ndarray, which: np.ndarray, turn: bool = Tru
         away[moved], change[moved], J[moved] = (x[moved] for x in there)
         damping = np.where(moved, np.maximum(damping / 5, POLICY.least_damping), damping * 10)
         ended = (damping > POLICY.most_damping) | (moved & (fall < POLICY.least_fall)) | (gaps[k] == 0.0)
-        on = ~(ended | ~(sigma[:, 0] > TINY))  # what is free moves a row
+        on = ~(ended | ~(sigma[:, 0] > POLICY.no_row))  # what is free moves a row
         k, away, change, J, damping = (x[on] for x in (k, away, change, J, damping))
     return Q, gaps
 

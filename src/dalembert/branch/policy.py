@@ -24,6 +24,7 @@ class BranchPolicy:
     fall: float = 0.9  # … below this part of what it was
     rounding: float = 1e-15  # of coordinates: shorter steps have no effect
     no_turn: float = 1e-12  # of residuals per turn: what a whole turn of an angle may change (else a screw or a gear)
+    missed: float = 1e-8  # of a velocity: by how much rows may miss it; eight of the digits that a well-posed solve has
 
     # --- the nearest position (`nearest`), by Levenberg and Marquardt's method ------------------------------------
     rounds: int = 60
@@ -31,6 +32,7 @@ class BranchPolicy:
     least_damping: float = 1e-8  # of the largest singular value: with less, directions that rounding decides count
     most_damping: float = 1e4  # of the largest singular value: steps have become shorter than rounding
     least_fall: float = 1e-7  # of the residual: a search that gains less has ended
+    no_row: float = 1e-100  # largest singular value, rows and velocities in units of size 1: squares of less are lost
     closable: float = 1e-3  # a gap from which Newton's method is tried again: quadratic convergence begins about there
 
     # --- several starts (`analysis.assembly`) -----------------------------------------------------------------------
@@ -56,6 +58,14 @@ class BranchPolicy:
     smallest: float = 2.0**-30  # of a leg: a branch that goes no farther is lost
     aside: float = 0.07  # of a step: how far points are put beside a singular position
 
+    # --- singular positions on the way (`between_points`, `analysis.special_points`) -------------------------------
+    two_sided: float = 1e-4  # smallest singular value below which positions come from both sides: known to 1e-8 there
+    sides: float = 0.02  # how far from it these are: of Hermite's polynomial of degree five sides⁶ / 720 is 1e-13
+    meet: float = 1e-11  # of residuals: where branches meet
+    meet_roughly: float = 1e3  # times that: where the polynomial has no bends, and a third of the digits
+    steeper: float = 2.0  # times as fast as between the points that are known may a singular value fall
+    dependent: float = 3e-5  # of singular values: rows are dependent in a position that was found to 1e-9
+
     # --- maps (`following`) ------------------------------------------------------------------------------------------
     beside_guess: float = 0.15  # how far a position may be from its guess
     part: float = 0.3  # of a step that is not cut in parts
@@ -66,6 +76,8 @@ class BranchPolicy:
     search_end: float = 1e-5  # of the residual: a search leaves the rest to the corrector
     search_patience: int = 4  # a search ends when as many steps do not bring the residual …
     search_fall: float = 0.8  # … below this part of what it was
+    immovable: float = 1e-12  # of a row in lengths of the mechanism: the mechanism cannot move along it
+    had: float = 1e-9  # a value along such a row that can be had, and by how much limits of joints may be missed
 
     # --- states -----------------------------------------------------------------------------------------------------
     open: float = 1e-6  # a residual that means open loops: larger than what a run or a file with 7 digits leaves

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dalembert.branch.policy import POLICY
 from dalembert.branch.rows import BranchRows, times
-
-MISSED = 1e-8  # of a velocity: by how much rows may miss it; eight of the digits that a well-posed solve has
 
 
 @dataclass(frozen=True, eq=False)
@@ -16,7 +15,7 @@ class Velocities:
     """Velocities of n positions, scaled with `reach`, and the rows they come from."""
 
     v: np.ndarray  # (n, nv) rad/s, m/s
-    ok: np.ndarray  # (n,) bool: finite, and no row misses by more than `MISSED`
+    ok: np.ndarray  # (n,) bool: finite, and no row misses by more than `POLICY.missed`
     misses: np.ndarray  # (n, rows) rad/s or lengths of the mechanism per s: active constraints, then what is held
     speed: np.ndarray  # (n,) the fastest of the velocities, before and after, rad/s or lengths of the mechanism per s
     A: np.ndarray  # (n, m, nv) all constraints
@@ -41,5 +40,5 @@ def velocities(
     misses = np.abs(times(J, found) - wanted)
     speed = np.maximum(np.abs(found), np.abs(before)).max(axis=1, initial=0.0)
     with np.errstate(invalid="ignore"):
-        ok = (misses <= MISSED * (speed[:, None] + np.abs(wanted))).all(axis=1) & np.isfinite(found).all(axis=1)
+        ok = (misses <= POLICY.missed * (speed[:, None] + np.abs(wanted))).all(axis=1) & np.isfinite(found).all(axis=1)
     return Velocities(found * reach, ok, misses, speed, A, b)

@@ -19,7 +19,7 @@ from dalembert.simulation.equations import UNEQUAL, measured_rows
 from dalembert.simulation.events import watch_kernel
 from dalembert.simulation.layout import STAGES
 from dalembert.simulation.run.context import Context
-from dalembert.simulation.run.singularities import ROUNDING, resolved_by_given_steps
+from dalembert.simulation.run.singularities import resolved_by_given_steps
 from dalembert.simulation.setup import Setup
 from dalembert.simulation.singular.passages import Met, describe, known_with_drift
 from dalembert.simulation.stabilization import Projection
@@ -185,7 +185,8 @@ class Lanes:
             t, sigma, margin, resolved, _, start, end = numbers[:PASSAGE]
             x, u = numbers[PASSAGE : PASSAGE + nx], numbers[PASSAGE + nx :]
             q, v = tuple(x[: system.nq]), tuple(x[system.nq :])
-            error, hit, p = ROUNDING / max(margin, ROUNDING), ctx.record.ruler.hit, batch.p[int(k)]
+            ruler, p = ctx.record.ruler, batch.p[int(k)]
+            error, hit = ruler.operation / max(margin, ruler.operation), ruler.hit
             usual, rtol = ctx.layout.equations.usual_rank(ctx.rows), self.setup.rtol
             setup = replace(self.setup, p=p)
             if resolved and setup.method.fixed and sigma > hit:

@@ -9,7 +9,7 @@ alone. Then it waits for a lane like a run that has not begun, and goes on with 
 from __future__ import annotations
 
 from dalembert.integrators.guards.singularities import inspect, may_pass
-from dalembert.integrators.lane_record import LOG
+from dalembert.integrators.lane_record import CLOCK, LOG
 from dalembert.integrators.run_record import PASSAGE
 from dalembert.integrators.step_control import SHIFTS
 from dalembert.native.jit import native
@@ -18,7 +18,7 @@ from dalembert.outcome import OK, PASSED, SINGULAR, UNSOUND
 #: numbers of a clock, in the order of `lane_record.CLOCK`
 (
     CARRY, H, USUAL_H, LAST_ERROR, RATE, SIGMA, ROOT, ROOT_RATE, FALL, FALL_T, RISEN, HELD, SAMPLED_UNTIL, NEXT_SAMPLE,
-) = range(14)  # fmt: skip
+) = range(len(CLOCK))  # fmt: skip
 
 
 @native

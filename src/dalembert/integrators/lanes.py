@@ -40,8 +40,13 @@ from dalembert.integrators.lane_passages import (
     take_up,
 )
 from dalembert.integrators.lane_record import ENERGY, EVALUATIONS, MARGIN, REJECTED, STEPS, LaneRecord
+from dalembert.integrators.run_record import EASY
 from dalembert.integrators.stage import control, evaluate, motion_rate
 from dalembert.integrators.step_control import (
+    EASIEST,
+    LAST,
+    NOW,
+    SAFETY,
     SHIFTS,
     after_error,
     after_failure,
@@ -49,14 +54,16 @@ from dalembert.integrators.step_control import (
     first_step,
     is_last,
     least_length,
+    next_stop,
     representable,
+    ticked,
     usual_after,
 )
 from dalembert.linalg.lane_rows import peaks, take
 from dalembert.native.jit import entry, inline, native
 from dalembert.outcome import CALLBACK, EVENT, OK, PAUSED, SINGULAR, STEP_TOO_SMALL, UNSOUND
 
-START = log(1e-4)  # of the error of the step before the first
+START = log(EASY)  # of the error of the step before the first
 
 
 @entry(LaneRecord)
@@ -172,9 +179,7 @@ def _arrive(g, l):
     if g.last[l] != 0:
         g.t[l], g.carry[l] = g.stop[l], 0.0
     else:
-        due = g.step_h[l] - g.carry[l]
-        g.carry[l] = (g.t[l] + due - g.t[l]) - due
-        g.t[l] += due
+        g.t[l], g.carry[l] = ticked(g.t[l], g.carry[l], g.step_h[l])
     for e in range(g.events):
         g.event_before[e * g.lanes + l] = g.event_after[e * g.lanes + l]
     while g.next_sample[l] < g.asked and g.wanted[g.next_sample[l]] <= g.t[l] + near:
@@ -304,8 +309,7 @@ def _aim(g):
             _end(g, l, CALLBACK)
             g.state[l] = IDLE
             continue
-        held = g.hold > 0.0 and g.sampled_until[l] < g.end[l] - 1e-9 * g.hold
-        g.stop[l] = g.sampled_until[l] if held else g.end[l]
+        g.stop[l] = next_stop(g.end[l], g.sampled_until[l], g.hold)
         h = min(g.h[l], g.max_h)
         g.last[l] = 1 if is_last(g.stop[l] - g.t[l], h) else 0
         if g.last[l] != 0:
@@ -383,8 +387,8 @@ def _judge(g, l):
 @inline
 def _next_step(g, l, h):
     """The step to try next, by the PI controller of `step_control`."""
-    size = log(max(g.error[l], 1e-10))
-    grow = 0.9 * exp(g.exponent * (0.4 * g.last_error[l] - 0.7 * size))
+    size = log(max(g.error[l], EASIEST))
+    grow = SAFETY * exp(g.exponent * (LAST * g.last_error[l] - NOW * size))
     if g.last[l] == 0 or grow < 1.0:
         g.h[l] = after_step(h, grow)
     if g.last[l] == 0 and (g.by_landing[l] == 0.0 or h > g.usual_h[l]):

@@ -19,7 +19,7 @@ from dalembert.integrators.guards.judge import judge
 from dalembert.integrators.manifold import keep_energy, project, recover
 from dalembert.integrators.run_record import RunRecord
 from dalembert.integrators.stage import control, evaluate, motion_rate, state_rounding, tolerance, usual_size
-from dalembert.integrators.step_control import SHORTER, control_step, first_step, propose
+from dalembert.integrators.step_control import SHORTER, accepted, begin_steps, next_stop, propose, ticked
 from dalembert.native.calls import finite, jump
 from dalembert.native.jit import entry, inline, native
 from dalembert.outcome import CALLBACK, CHART_ENDS, DRIFTED, NOT_FINITE, OK, PAUSED, SINGULAR, UNSOUND
@@ -73,16 +73,13 @@ def _project_start(run):
 def _prepare(run):
     """Inputs and ẋ at x, the units of the motion, and a first step, where they are not known. Returns the outcome."""
     clock = run.clock
-    clock.stop = clock.end
-    if clock.hold > 0.0:
-        if clock.t >= clock.sampled_until:
-            if not control(run, clock.t, run.x):
-                return CALLBACK
-            run.counts.samples += 1
-            clock.sampled_until = clock.hold_start + run.counts.samples * clock.hold
-            run.step.fresh = 0
-        if clock.sampled_until < clock.end - 1e-9 * clock.hold:
-            clock.stop = clock.sampled_until
+    if clock.hold > 0.0 and clock.t >= clock.sampled_until:
+        if not control(run, clock.t, run.x):
+            return CALLBACK
+        run.counts.samples += 1
+        clock.sampled_until = clock.hold_start + run.counts.samples * clock.hold
+        run.step.fresh = 0
+    clock.stop = next_stop(clock.end, clock.sampled_until, clock.hold)
     if run.step.fresh == 0:
         take_low(run)
         outcome = evaluate(run, clock.t, run.x, run.stages[0])
@@ -95,8 +92,7 @@ def _prepare(run):
     if run.scales.rate == 0.0:
         run.scales.rate = motion_rate(run)
     run.scales.rounding = state_rounding(run)
-    if run.step.h == 0.0:
-        run.step.h = run.step.usual_h = first_step(run)
+    begin_steps(run)
     return OK
 
 
@@ -151,12 +147,7 @@ def land(run, t, trial):
 def _accept(run, trial):
     """The step is taken: its successor's length, clock, state, record, and the passage that it leads over."""
     before = run.clock.t
-    if run.step.exponent > 0.0:
-        resumed = end_search(run)
-        control_step(run, run.attempt.last != 0 or resumed > 0.0)
-        if resumed > 0.0:
-            run.step.h = resumed
-    run.step.unsound = 0
+    accepted(run, end_search(run) if run.step.exponent > 0.0 else 0.0)
     if run.gauge.address != 0:
         run.singularity = run.detected
     _move_clock(run)
@@ -176,14 +167,12 @@ def _accept(run, trial):
 
 @inline
 def _move_clock(run):
-    """To the end of the step, compensated, so that a million steps end where they should."""
+    """To the end of the step."""
     clock = run.clock
     if run.attempt.last != 0:
         clock.t, clock.carry = clock.stop, 0.0
     else:
-        due = run.attempt.h - clock.carry
-        clock.carry = (clock.t + due - clock.t) - due
-        clock.t += due
+        clock.t, clock.carry = ticked(clock.t, clock.carry, run.attempt.h)
 
 
 @inline

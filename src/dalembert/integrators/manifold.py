@@ -142,7 +142,7 @@ def keep_energy(run, t, x, before):
     missing -= kinetic + potential
     for i in range(run.n - run.works, run.n):
         missing += x[i] - before[i]
-    if abs(missing) < run.ruler.scaled * kinetic and kinetic > 10.0 * sigma * (kinetic + abs(potential)):
+    if abs(missing) < run.ruler.scaled * kinetic and kinetic > run.ruler.lively * sigma * (kinetic + abs(potential)):
         faster = (1.0 + missing / kinetic) ** 0.5
         for i in range(run.nq, n):
             x[i] *= faster
@@ -154,7 +154,7 @@ def recover(run, t, x):
     f, n = run.recover, run.nq + run.nv
     m, out = f.rows, f.y
     before, small, large = 1e300, min(1.0, run.scales.length), max(1.0, run.scales.length)
-    coarse = max(1e-9, 4.0 * run.scales.rounding)  # of lengths: where rounding may end Newton's method
+    coarse = max(run.ruler.settles, 4.0 * run.scales.rounding)  # of lengths: where rounding may end Newton's method
     for _ in range(8):
         call(f, t, x, n + 2 * run.dof)
         residual = 0.0
@@ -166,7 +166,7 @@ def recover(run, t, x):
             return False
         for i in range(n):
             x[i] = out[i]
-        if residual < 1e-14 * small or (
+        if residual < run.ruler.closes * small or (
             residual < coarse * large and residual >= 0.5 * before
         ):  # rounding allows no more
             return True

@@ -9,7 +9,7 @@ the same memory. Each part has one writer in native code, and is copied as bytes
 
     part              what                                          writer
     clock             time, sampling of the controller              loop
-    step              step control                                  step_control
+    step              step control                                  step_control; `fresh`: loop
     attempt           one attempt of the method                     the method, stage, manifold
     manifold          projection                                    manifold
     singularity       distance to singular configurations           loop, from `detected`
@@ -35,6 +35,7 @@ PASSAGE = 7  # numbers of a passage before its state
 PARTS = 4  # of a step that is inspected for singular configurations, one by one
 LOOKS = 16  # parts of a step at which events are evaluated
 TURNS = -2  # of an event's directions: where it falls, the event before it may have dipped below zero in the step
+EASY = 1e-4  # of the tolerance: the error of a step before the first, and the least one of a step before
 FORGET, SKIPPED = -1.0, -2.0  # for σ² among the outputs of `gauge`, before a call: begin anew, or leave it out
 
 

@@ -6,6 +6,7 @@ refused attempt from its error alone; the first step from the size of x, ẋ and
 
 from __future__ import annotations
 
+from dalembert.integrators.run_record import EASY
 from dalembert.integrators.stage import evaluate, tolerance
 from dalembert.native.jit import inline, native
 from dalembert.outcome import OK, STEP_TOO_SMALL
@@ -13,6 +14,9 @@ from dalembert.outcome import OK, STEP_TOO_SMALL
 SHORTER = -1  # the verdict of a guard, beside outcomes: the attempt is to be made again with the length `step.h`
 SHIFTS = 3  # attempts in a row that are moved beside a singular configuration before shorter ones are tried
 TOGETHER = 1e-9  # of a step: how far from its end another end of the same step may be
+SAFETY = 0.9  # of the step that would just keep the tolerance
+LAST, NOW = 0.4, 0.7  # of the exponent: how the errors of the step before, and of this one, count (the PI controller)
+EASIEST = 1e-10  # of the tolerance: an error below counts as this, and that of the step before as `EASY`
 
 
 @inline
@@ -38,6 +42,20 @@ def propose(run):
 
 
 @inline
+def next_stop(end, sampled_until, hold):
+    """s: where the next step ends at the latest, at the end or at the next sample of a controller."""
+    return sampled_until if hold > 0.0 and sampled_until < end - TOGETHER * hold else end
+
+
+@inline
+def ticked(t, carry, h):
+    """The clock, and what rounding takes from it, a step later: a million steps end where they should."""
+    due = h - carry
+    after = t + due
+    return after, (after - t) - due
+
+
+@inline
 def is_last(left, h):
     """Whether a step of length h leads to the end of the time that is left."""
     return left <= h * (1.0 + TOGETHER)
@@ -50,10 +68,17 @@ def representable(t, h):
 
 
 @inline
+def try_next(run, h):
+    """SHORTER, with h as the length of the next attempt."""
+    run.step.h = h
+    return SHORTER
+
+
+@inline
 def shorten(run, h, otherwise):
     """SHORTER, with h as the length of the next attempt; `otherwise` where no step may be so short."""
-    run.step.h = h
-    return otherwise if h < least_length(run.ruler, run.scales.rate, run.clock.t) else SHORTER
+    shorter = try_next(run, h)
+    return otherwise if h < least_length(run.ruler, run.scales.rate, run.clock.t) else shorter
 
 
 @inline
@@ -76,6 +101,14 @@ def shift(run, otherwise):
 
 
 @inline
+def shorten_failed(run, unsound, otherwise):
+    """Like `shorten`, for an attempt that failed; unsound: as those do beside a singular configuration."""
+    run.step.unsound = run.step.unsound + 1 if unsound else 0
+    in_a_row = run.step.unsound if run.regime.careful == 0 else 0
+    return shorten(run, after_failure(run.ruler, run.attempt.h, in_a_row), otherwise)
+
+
+@inline
 def after_failure(ruler, h, unsound):
     """The length to try after an attempt that failed; unsound: so many in a row beside a singular configuration."""
     return ruler.shift * h if 0 < unsound <= SHIFTS else 0.5 * h
@@ -84,7 +117,7 @@ def after_failure(ruler, h, unsound):
 @inline
 def after_error(h, error, exponent):
     """The length to try after an attempt whose error, over the tolerances, is too large."""
-    return h * max(0.2, 0.9 * error ** (-exponent)) if error < 1e300 else 0.1 * h
+    return h * max(0.2, SAFETY * error ** (-exponent)) if error < 1e300 else 0.1 * h
 
 
 @inline
@@ -99,17 +132,35 @@ def usual_after(usual_h, h):
     return max(0.98 * usual_h, 0.8 * usual_h + 0.2 * h)
 
 
+@inline
+def accepted(run, resumed):
+    """The step is taken; resumed: the one that was to be taken, s, where it has ended at a discontinuity, else 0."""
+    if run.step.exponent > 0.0:
+        control_step(run, run.attempt.last != 0 or resumed > 0.0)
+        if resumed > 0.0:
+            run.step.h = resumed
+    run.step.unsound = 0
+
+
 @native
 def control_step(run, at_end):
     """step.h ← the step to try next; at_end: this one was cut by a time or a discontinuity, and tells less."""
     h, step = run.attempt.h, run.step
-    grow = 0.9 * max(run.attempt.error, 1e-10) ** (-0.7 * step.exponent) * step.last_error ** (0.4 * step.exponent)
+    error = max(run.attempt.error, EASIEST)
+    grow = SAFETY * error ** (-NOW * step.exponent) * step.last_error ** (LAST * step.exponent)
     if not at_end or grow < 1.0:
         step.h = after_step(h, grow)
     # not where rounding of projections makes steps short: those beside singular configurations are not usual
     if not at_end and run.regime.careful == 0 and (run.attempt.by_projection == 0 or h > step.usual_h):
         step.usual_h = usual_after(step.usual_h, h)
-    step.last_error = max(run.attempt.error, 1e-4)
+    step.last_error = max(run.attempt.error, EASY)
+
+
+@inline
+def begin_steps(run):
+    """The length of the first attempt, where none is known."""
+    if run.step.h == 0.0:
+        run.step.h = run.step.usual_h = first_step(run)
 
 
 @native

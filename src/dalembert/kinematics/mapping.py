@@ -10,6 +10,7 @@ import numpy as np
 
 from dalembert.branch.following import close, follow, same_side, search
 from dalembert.branch.map_rows import MapRows
+from dalembert.branch.policy import POLICY
 from dalembert.errors import AssemblyError
 from dalembert.kinematics.flood import Grid, MapBranch, flood
 from dalembert.kinematics.measures import Measuring, usual_rank
@@ -18,11 +19,7 @@ from dalembert.protocols import StateGiven
 
 STARTS = 64  # random positions from which a first one is searched
 PLACES = 9  # points of the grid at which it is searched
-NEIGHBOURS = 0.6  # rad, or lengths of the mechanism: how far apart positions of neighbours may be
 TRIES = 2  # searches at a point that no branch reaches
-APART = 1e-4  # rad, or lengths of the mechanism: positions nearer to each other are the same
-SINGULAR = 1e-5  # singular values below are those of a singular position
-ROOM = 1e-9  # rad, or lengths of the mechanism: by how much limits may be missed
 
 
 class MapInTheMaking:
@@ -59,7 +56,7 @@ class MapInTheMaking:
 
     def allowed(self, q: np.ndarray) -> np.ndarray:
         """(K,) bool: within the limits, if they count."""
-        return self.measuring.room(q) >= -ROOM if self.limits else np.ones(len(q), dtype=bool)
+        return self.measuring.room(q) >= -POLICY.had if self.limits else np.ones(len(q), dtype=bool)
 
     def _done(self, more: int) -> None:
         self.reached += more
@@ -132,7 +129,7 @@ class MapInTheMaking:
     def _apart(self, one: np.ndarray, other: np.ndarray) -> bool:
         delta = self.rows.minus(one[None], other[None])[0]
         turned = np.where(self.rows.angular, (delta + np.pi) % (2 * np.pi) - np.pi, delta)
-        return bool(np.abs(turned / self.rows.reach).max(initial=0.0) > APART)
+        return bool(np.abs(turned / self.rows.reach).max(initial=0.0) > POLICY.same)
 
     def _edges(self) -> None:
         """Points beside a branch that its neighbours did not lead to, such as those on its very edge."""
@@ -144,10 +141,10 @@ class MapInTheMaking:
             found = search(self.rows, b.q[near], self.grid.x[beside])
             np.add.at(self.cost, beside, found.cost)
             moved = np.abs(self.rows.minus(found.q, b.q[near]) / self.rows.reach).max(axis=1, initial=0.0)
-            good = found.ok & (moved < NEIGHBOURS)
+            good = found.ok & (moved < POLICY.longest)
             good[good] = self.allowed(found.q[good])
             least = np.linalg.svd(found.white[good], compute_uv=False)[:, self.rank - 1] if self.rank else np.ones(1)
-            good[good] = (least < SINGULAR) | same_side(b.white[near][good], found.white[good], self.rank)
+            good[good] = (least < POLICY.singular) | same_side(b.white[near][good], found.white[good], self.rank)
             at = beside[good]
             b.reached[at], b.q[at], b.white[at] = True, found.q[good], found.white[good]
 

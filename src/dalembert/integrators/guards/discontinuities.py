@@ -7,7 +7,7 @@ change by no more than rounding: regula falsi for the length of the step, every 
 
 from __future__ import annotations
 
-from dalembert.integrators.step_control import SHORTER
+from dalembert.integrators.step_control import SHORTER, try_next
 from dalembert.native.calls import call
 from dalembert.native.jit import inline, native
 from dalembert.outcome import OK
@@ -92,7 +92,7 @@ def _ends_well(run, h, trial):
         return True
     if changed < 0 and width <= near:  # what was beyond is not any more: rounding
         return True
-    run.step.h = run.discontinuities.low + (0.5 if run.discontinuities.tries % 3 == 0 else part) * width + 0.5 * near
+    try_next(run, run.discontinuities.low + (0.5 if run.discontinuities.tries % 3 == 0 else part) * width + 0.5 * near)
     return False
 
 

@@ -9,7 +9,7 @@ is another one, so that each change is seen as those of ordinary events are.
 from __future__ import annotations
 
 from dalembert.integrators.run_record import LOOKS
-from dalembert.integrators.step_control import SHORTER
+from dalembert.integrators.step_control import try_next
 from dalembert.integrators.step_curve import curve
 from dalembert.native.calls import call
 from dalembert.native.jit import inline, native
@@ -27,8 +27,7 @@ def missed_roots(run, trial):
     if run.events.count > run.events.own and run.watch.address != 0 and run.step.exponent > 0.0:
         shown = hides(run, run.attempt.h, trial)
         if shown > 0.0:
-            run.step.h = shown
-            return SHORTER
+            return try_next(run, shown)
     return OK
 
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 from math import copysign
 
 from dalembert.integrators.run_record import FORGET, PARTS, PASSAGE, SKIPPED
-from dalembert.integrators.step_control import SHORTER
+from dalembert.integrators.step_control import SAFETY, SHORTER, try_next
 from dalembert.integrators.step_curve import curve, straight_on
 from dalembert.native.calls import call
 from dalembert.native.jit import inline, native
@@ -57,7 +57,7 @@ def may_pass(ruler, margin, least_spread, sigma, sigma_before, root, root_before
     Of its stages, the least margin and spread; at its ends, the roots of both; `change`: of the root of the spread, if
     it went on as in the step before.
     """
-    low = max(ruler.inspected, 0.5 * min(sigma, sigma_before) ** 2)
+    low = max(ruler.inspected, ruler.varied * min(sigma, sigma_before) ** 2)
     return margin < low or least_spread < ruler.fallen * max(root, root_before) ** 2 or root_before + change < 0.0
 
 
@@ -90,9 +90,10 @@ def inspect(run, h, trial):
     for j in range(run.nq):
         way = max(way, abs(trial[j] - run.x[j]) / run.unit[j])
     if way > run.ruler.turn and run.step.exponent > 0.0 and (varied or _varies(run, h, trial)):
-        run.step.h = 0.9 * h * run.ruler.turn / way
+        try_next(run, SAFETY * h * run.ruler.turn / way)
         return UNSOUND
-    if run.dof > 0 and run.step.exponent > 0.0 and sigma < 0.5 * run.ruler.fresh < run.ruler.fresh < run.detected.sigma:
+    lowest, fresh = run.ruler.chart_passed * run.ruler.fresh, run.ruler.fresh
+    if run.dof > 0 and run.step.exponent > 0.0 and sigma < lowest < fresh < run.detected.sigma:
         return _leaves_chart(run, h, run.detected.sigma, sigma)
     looked_at = run.regime.blind != 0 or run.regime.careful != 0 or (varied and way > run.ruler.seen * run.ruler.turn)
     if looked_at or may_pass(
@@ -241,16 +242,16 @@ def meets(run):
 
     Not with curvatures: next to a position that is missed they are large, and lead into it.
     """
-    reach, here = max(run.regime.across, 10.0 * met_below(run)), nearness(run, run.clock.t, run.x)
+    reach, here = max(run.regime.across, run.ruler.ahead * met_below(run)), nearness(run, run.clock.t, run.x)
     if here > reach**2:
         return False
-    e = 1e-2 * run.step.h
+    e = run.ruler.apart * run.step.h
     straight_on(run, run.x, run.stages[0], e)
     fall = nearness(run, run.clock.t + e, run.stages[1]) - here
     if fall >= 0.0:
         return False
     s = -2.0 * here / fall * e  # the position, if it is met
-    if s > 1e3 * max(run.step.usual_h, run.step.h):  # a run that begins in a position has no usual step yet
+    if s > run.ruler.soon * max(run.step.usual_h, run.step.h):  # a run that begins in a position has no usual step yet
         return False
     straight_on(run, run.x, run.stages[0], s)
     first = nearness(run, run.clock.t + s, run.stages[1])
@@ -274,10 +275,8 @@ def _least(run, h, trial, s, both, found):
 
     σ is `both` at the ends of the step together; so many passages were found before in it.
     """
-    d, fine = (
-        run.ruler.apart * h,
-        h * min(run.ruler.apart, max(run.ruler.fine, 1e-6 / both)),
-    )  # as far apart as rounding of σ² needs
+    d = run.ruler.apart * h
+    fine = h * min(run.ruler.apart, max(run.ruler.fine, run.ruler.bent / both))  # as rounding of σ² needs
     for _ in range(ROUNDS):  # σ² is nearly c² (s − s*)² + σ*²
         accuracy = run.ruler.rough if d > fine else run.ruler.exact
         left, here = between(run, h, trial, s - d, accuracy), between(run, h, trial, s, accuracy)
@@ -307,13 +306,13 @@ def _least(run, h, trial, s, both, found):
         return OK
     if run.regime.stop != 0 and margin <= run.ruler.near**2:
         return SINGULAR
-    if run.step.exponent > 0.0 and h > 1e-12 * run.step.usual_h:
+    if run.step.exponent > 0.0 and h > run.ruler.exact * run.step.usual_h:
         if found > 0:
-            run.step.h = 0.5 * h
+            try_next(run, 0.5 * h)
             return UNSOUND
         if not met and not resolved:
-            left = max(run.ruler.share, min(0.7, 3.0 * sigma / (0.5 * both)))
-            run.step.h = max(s * (1.0 - left), run.ruler.shorter * h)  # it may be least where the step begins
+            left = max(run.ruler.share, min(run.ruler.left, run.ruler.aimed * sigma / both))
+            try_next(run, max(s * (1.0 - left), run.ruler.shorter * h))  # it may be least where the step begins
             return UNSOUND
         if not met and run.regime.careful == 0 and sigma < run.ruler.near:
             return SINGULAR
@@ -330,7 +329,7 @@ def _least(run, h, trial, s, both, found):
 @inline
 def _leaves_chart(run, s, first, least):
     """UNSOUND: a step in a chart is made shorter, to end where that is left; σ falls from `first` to `least` in s."""
-    run.step.h = s * (first - max(run.ruler.chart_ends * run.ruler.fresh, least)) / (first - least)
+    try_next(run, s * (first - max(run.ruler.chart_ends * run.ruler.fresh, least)) / (first - least))
     return UNSOUND
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dalembert.integrators.guards.discontinuities import give_up_search
 from dalembert.integrators.guards.singularities import nearness
-from dalembert.integrators.step_control import after_failure, shorten
+from dalembert.integrators.step_control import shorten_failed
 from dalembert.native.jit import inline
 from dalembert.outcome import CALLBACK, CHART_ENDS, DRIFTED, NOT_FINITE, OK, SINGULAR, UNSOUND
 
@@ -26,14 +26,13 @@ def soundness(run, trial):
     give_up_search(run)
     if run.step.exponent == 0.0 or (outcome == UNSOUND and _is_close(run, h)):
         return SINGULAR if outcome == UNSOUND else outcome
-    run.step.unsound = run.step.unsound + 1 if outcome == UNSOUND else 0
-    unsound = run.step.unsound if run.regime.careful == 0 else 0
-    return shorten(run, after_failure(run.ruler, h, unsound), DRIFTED if outcome == DRIFTED else NOT_FINITE)
+    return shorten_failed(run, outcome == UNSOUND, DRIFTED if outcome == DRIFTED else NOT_FINITE)
 
 
 @inline
 def _is_close(run, h):
     """Whether a step that fails is as short as a singular configuration asks for before others take over."""
     if run.regime.careful != 0:
-        return nearness(run, run.clock.t, run.x) <= (4.0 * run.ruler.hit) ** 2 or h <= 1e-9 * run.step.usual_h
+        met = nearness(run, run.clock.t, run.x) <= (run.ruler.within * run.ruler.hit) ** 2
+        return met or h <= run.ruler.nearest * run.step.usual_h
     return h <= run.ruler.close * run.step.usual_h

@@ -120,7 +120,7 @@ class Context:
     @property
     def far(self) -> float:
         """Margin from which a chart is taken again."""
-        return (2.0 * self.layout.ruler.fresh) ** 2
+        return (self.layout.ruler.clear * self.layout.ruler.fresh) ** 2
 
 
 def lay_out(segment: Segment, recorder: Any = None) -> Context:
@@ -198,7 +198,7 @@ def place(ctx: Context, state: State, rows: tuple[int, ...] | None, chart: Local
     if chart is not None:
         n = ctx.system.nq + ctx.system.nv
         out = run.recover.at(state.t, x[: n + 2 * chart.dof])
-        run.manifold.chart_margin = min(ctx.layout.ruler.chart, 0.1 * out[n + run.recover.rows])
+        run.manifold.chart_margin = min(run.ruler.chart, run.ruler.worn * out[n + run.recover.rows])
 
 
 def take_records(ctx: Context) -> None:

@@ -136,7 +136,7 @@ class Dense:
             values.append(record[:n])
             inputs[:] = record[n : n + own.nu]
             out = own.ode.at(at, record[: nq + own.nv])
-            if out[n] > (4.0 * own.ruler.hit) ** 2 and np.isfinite(out[:n]).all():
+            if out[n] > (own.ruler.within * own.ruler.hit) ** 2 and np.isfinite(out[:n]).all():
                 nodes.append(at)
                 values.append(out[:n].copy())
         k = max(0, min(int(np.searchsorted(times, t)) - 1, len(times) - 2))

@@ -11,9 +11,6 @@ from dalembert.simulation.singular.rank_revealing import land_record
 from dalembert.simulation.status import Status
 from dalembert.simulation.total_rates import velocities
 
-LANDED = 1e-2  # σ below which rows at an event are known no better than its position divided by σ
-SLOW = 1e-3  # of the velocity a step before: one that no longer tells the branch
-
 
 def event_values(ctx: Context, t: float) -> np.ndarray:
     """(events,) values of all events at a time, in the state and with the inputs of now; until the next call."""
@@ -72,7 +69,7 @@ def cut(ctx: Context, t: float, row: np.ndarray) -> None:
 
 def _land(ctx: Context, t: float, row: np.ndarray) -> None:
     """Bring a record beside a singular position onto the manifold, as well as doubles tell: impulses need it."""
-    if ctx.chart is None and ctx.margin(t, row) < LANDED**2:
+    if ctx.chart is None and ctx.margin(t, row) < ctx.record.ruler.landed**2:
         land_record(ctx.layout, ctx.rows, t, row)
 
 
@@ -90,7 +87,7 @@ def land_end(ctx: Context) -> None:
 def _remember(ctx: Context, before: np.ndarray, row: np.ndarray) -> None:
     """Remember the velocity of a record at which a segment ends, or, where it is slow, of one before."""
     at = slice(ctx.system.nq, ctx.system.nq + ctx.system.nv)
-    slow = np.linalg.norm(row[at]) <= SLOW * np.linalg.norm(before[at])
+    slow = np.linalg.norm(row[at]) <= ctx.record.ruler.slow * np.linalg.norm(before[at])
     found = last_known_velocity(ctx) if slow else row[at].copy()
     ctx.arrival = ctx.arrival if found is None else found
 

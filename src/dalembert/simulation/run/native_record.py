@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.integrators.run_record import (
+    EASY,
     Attempt,
     Clock,
     Discontinuities,
@@ -73,11 +74,11 @@ def make_numbers(layout: RunLayout) -> RunRecord:
         nu=s.nu,
         clock=Clock(hold=s.period),
         step=StepControl(
-            h=s.step, max_h=s.max_step, pace=layout.pace, budget=CHUNK, rtol=s.rtol, atol=s.atol, last_error=1e-4
+            h=s.step, max_h=s.max_step, pace=layout.pace, budget=CHUNK, rtol=s.rtol, atol=s.atol, last_error=EASY
         ),
         attempt=Attempt(margin=1.0),
         manifold=Manifold(
-            tolerance=1e-9 * gap_unit(system, s.p),
+            tolerance=layout.ruler.projected * gap_unit(system, s.p),
             closed_to=CLOSED * gap_unit(system, s.p),
             projected=1,
             max_corrections=0 if project is None else project.corrections,

@@ -54,7 +54,7 @@ def _chart_ends(ctx: Context) -> Status:
     if ctx.charts[-1][0] == run.clock.t:  # a fresh chart cannot take this step either
         ctx.halvings += 1
         h = run.step.h
-        if run.step.exponent == 0.0 or h == 0.0 or h < 1e-3 * run.step.usual_h or ctx.halvings > HALVINGS:
+        if run.step.exponent == 0.0 or h == 0.0 or h < run.ruler.renewed * run.step.usual_h or ctx.halvings > HALVINGS:
             ctx.halvings = 0
             return at_singularity(ctx)
         run.step.h *= 0.5

@@ -24,8 +24,6 @@ from dalembert.simulation.status import Status
 from dalembert.simulation.total_rates import integrated
 from dalembert.system.state import State
 
-ROUNDING = 2e-16
-
 
 def at_singularity(ctx: Context) -> Status:
     """Other rows where these no longer carry the rest; careful steps; where these end too, across the position."""
@@ -43,7 +41,7 @@ def at_singularity(ctx: Context) -> Status:
     without_chart(ctx)
     _step_carefully(ctx)
     run.manifold.project_first = 1
-    near = 4.0 * run.ruler.hit if ctx.arrival is None else run.ruler.known
+    near = run.ruler.within * run.ruler.hit if ctx.arrival is None else run.ruler.known
     if ctx.margin() <= near**2:
         return _cross(ctx)
     _land_start(ctx)
@@ -100,8 +98,8 @@ def _resolution(ctx: Context) -> float:
 def follow(ctx: Context, sigma: float) -> None:
     """Follow motions that miss a position down to this σ; 0: to `hit`."""
     assert ctx.careful is not None
-    ctx.record.regime.followed = sigma
-    ctx.careful.reveal(0.1 * ctx.record.ruler.finest if sigma else 0.5 * ctx.record.ruler.hit)
+    ruler, ctx.record.regime.followed = ctx.record.ruler, sigma
+    ctx.careful.reveal(ruler.nothing if sigma else ruler.zero * ruler.hit)
 
 
 def go_on_carefully(ctx: Context, singular: int, low: np.ndarray) -> None:
@@ -169,7 +167,8 @@ def _cross(ctx: Context) -> Status:
     position, after = found.position, found.after
     ctx.arrival = ctx.arrival if found.along is None else found.along
     ctx.was_singular = ctx.was_singular or (not first and position.t == ctx.span.start.t)
-    if abs(run.clock.end - after.t) < 4.0 * ROUNDING * abs(run.clock.end):  # the sum of two times need not be the third
+    # the sum of two times need not be the third
+    if abs(run.clock.end - after.t) <= run.ruler.rounding * abs(run.clock.end):
         after = after.replace(t=run.clock.end)
     if after.t > run.clock.end:
         go_beyond(ctx)
@@ -288,7 +287,7 @@ def note(
     if resolved and setup.method.fixed and sigma > run.ruler.hit:
         resolved = resolved_by_given_steps(setup, system.state(q, v, t), sigma, usual, run.scales.rate, ctx.inputs)
     weakness = sigma if run.regime.precise else margin  # elimination squares the angle between rows
-    error = ROUNDING / max(weakness, ROUNDING)
+    error = run.ruler.operation / max(weakness, run.ruler.operation)
     if run.regime.followed:  # by rows in twice the precision
         error = 0.0
     met_below = run.regime.followed or run.ruler.hit

@@ -50,7 +50,7 @@ def beside(system: System, x: State, p: np.ndarray, usual: int, hit: float, u: A
     """
     here = tangent_of_motion(system, x, p)
     sigma = here.sigma[:usual]
-    rank = int((sigma > max(together * sigma[-1], 0.4 * together * hit)).sum())
+    rank = int((sigma > max(together * sigma[-1], Ruler.within * together / Ruler.together * hit)).sum())
     return Beside(float(sigma[-1]), rank, TangentCone.of(system, x, p, rank, usual, here, u))
 
 
@@ -141,7 +141,7 @@ class Crosser:
             if on is None or (_norm(on - y) / speed) ** 2 > ruler.allowed:  # and is, as v tells
                 return found._replace(determined=False)
         if exists(self.system, found.position, self.p, here.rank, self.usual, self.u):
-            turns = _norm(cone.local(found.position.v)) < 0.5 * speed
+            turns = _norm(cone.local(found.position.v)) < ruler.slowed * speed
             return found._replace(determined=branch_of(cone, x.v) is not None) if turns else found
         return np.inf if now > ruler.known else found._replace(determined=False)
 
@@ -202,7 +202,7 @@ class Crosser:
         if speed > 0.0 or size * self.stay**2 > exact:
             time = _first(speed, size if float(y @ along) >= 0.0 else -size, target)
         else:  # forces that grow from where they balance
-            time = 1e-3 * self.stay
+            time = self.ruler.patient * self.stay
             while time < self.left:
                 later = cone.local(cone.c + self._acceleration(x.replace(t=x.t + time), here, later=True))
                 jerk = cone.K @ (later - off @ later) / time
@@ -223,7 +223,7 @@ class Crosser:
         along = cone.local(cone.c + vdot)
         if cone.kind == "isolated":  # as where a stop holds the mechanism
             return self._stayed(x, cone, vdot, True)
-        same = 1e-6 * _norm(along)  # roots of equations that are solved to 1e-9
+        same = self.ruler.distinct * _norm(along)  # roots of equations that are solved to 1e-9
         found = sorted((_norm(y - along), k, y) for k, y in enumerate(cone.others(along)) if _norm(y) > same)
         if not found:
             return self._stayed(x, cone, vdot, False)
@@ -269,7 +269,7 @@ class Crosser:
 
     def _target(self, sigma: float) -> float:
         """σ behind the position where the motion is taken up again."""
-        return max(self.ruler.far, 30.0 * self.hit, sigma)
+        return max(self.ruler.far, self.ruler.farther * self.hit, sigma)
 
     def _least(self, course: Course, guess: float) -> tuple[float, float]:
         """When σ is least on a course, s from its start on, and σ there: by parabolas through σ²."""
@@ -289,12 +289,12 @@ class Crosser:
     def _carried(
         self, motion: Motion, until: float, time: float, target: float, determined: bool | None
     ) -> Crossing | str:
-        """The state a time later, or as much more later as σ needs to be a quarter of `target`.
+        """The state a time later, or as much more later as σ needs to come to `target`, nearly.
 
         until: s to the position, from a state before it. Slow motions do not get the energy of x: works are not as
         exact as their small speeds.
         """
-        least, at = 0.25 * target, self.collocation
+        least, at = self.ruler.reached * target, self.collocation
         for _ in range(12):
             time = min(time, self.room)
             there = at.land(motion(time), least)
@@ -320,7 +320,7 @@ class Crosser:
             return after
         missing = system.energy(x, p=p) + works.sum() - system.energy(after, p=p)
         kinetic = system.kinetic_energy(after, p=p)
-        if not kinetic > 0.0 or not abs(missing) < 0.1 * kinetic:
+        if not kinetic > 0.0 or not abs(missing) < self.ruler.balanced * kinetic:
             return after
         return after.replace(v=after.v * (1.0 + missing / kinetic) ** 0.5)
 

@@ -134,7 +134,7 @@ class LocalCone:
                 return None
             longest = self.length(step[:n])
             x = x + min(1.0, 0.5 * length / max(longest, 1e-300)) * step
-            if not longest > 1e-13 * max(length, 1e-300):
+            if not longest > Ruler.ended * max(length, 1e-300):
                 break
         return x[:n] if np.abs(self(x[:n])).max() <= Ruler.unseen * self._size(d0) else None
 

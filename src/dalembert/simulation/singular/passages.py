@@ -123,8 +123,8 @@ def _seen(system: System, p: np.ndarray, met: Met, state: State, u: np.ndarray) 
     here = tangent_of_motion(system, state, p)
     sigma = here.sigma[: met.usual]
     distance = float(sigma[-1])
-    weak = (sigma <= max(Ruler.together * distance, 4.0 * met.hit)) & (sigma <= Ruler.weak * max(1.0, sigma[0]))
-    rank = met.usual - max(1, int(weak.sum()))
+    limit = min(max(Ruler.together * distance, Ruler.within * met.hit), Ruler.weak * max(1.0, float(sigma[0])))
+    rank = met.usual - max(1, int((sigma <= limit).sum()))
     cone = TangentCone.of(system, state, p, rank, met.usual, here, u)
     parts = np.abs(cone.W * cone.tangent.scale).max(axis=0)
     rows = tuple(name for name, part in zip(system.row_names, parts) if part > 0.1)
@@ -151,7 +151,7 @@ def _seen_in_many_loops(system: System, p: np.ndarray, met: Met, state: State) -
     by_elements = ElementRows.of(system, state, p)
     sigma = by_elements.singular_values()
     distance = _least(system, p, state)
-    limit = min(max(Ruler.together * distance, 4.0 * met.hit), Ruler.weak * max(1.0, float(sigma[-1])))
+    limit = min(max(Ruler.together * distance, Ruler.within * met.hit), Ruler.weak * max(1.0, float(sigma[-1])))
     cone = LocalCone.of(system, state, p, by_elements, max(1, int((sigma <= limit).sum())))
     if cone is None or cone.U.shape[0] == 1:
         return None
@@ -163,7 +163,7 @@ def _seen_in_many_loops(system: System, p: np.ndarray, met: Met, state: State) -
     on, direction = cone.nearest(d), d / size
     motion = direction * (distance / max(cone.opening(direction), 1e-300))
     k = int(np.argmax(np.abs(motion / reach(system, p))))
-    leads = on is not None and cone.length(on) > 1e-6 * size
+    leads = on is not None and cone.length(on) > Ruler.distinct * size
 
     def selected() -> bool:
         return on is not None and leads and cone.selects(on) and cone.exists(system, state, p)

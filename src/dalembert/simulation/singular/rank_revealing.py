@@ -73,7 +73,7 @@ def careful(layout: RunLayout, rows: tuple[int, ...] | None) -> Careful:
     """The careful steps of a run that uses these rows; they use all of them."""
     s, system, dop853 = layout.setup, layout.system, METHODS["dop853"]
     known, low = _rows_are_known(layout), np.zeros(system.nq)
-    cut = 0.5 * layout.ruler.hit
+    cut = layout.ruler.zero * layout.ruler.hit
     options: dict[str, Any] = {"tolerance": cut, "floor": cut, "safety": 1.0}
     if s.formulation == "auto":
         options = {**s.options, **options}
@@ -86,7 +86,7 @@ def careful(layout: RunLayout, rows: tuple[int, ...] | None) -> Careful:
     fields: dict[str, Any] = {
         "regime.careful": 1,
         "regime.across": layout.ruler.across,
-        "regime.until": (2.0 * layout.ruler.near) ** 2,
+        "regime.until": (layout.ruler.clear * layout.ruler.near) ** 2,
         "regime.followed": 0.0,
         "step.rtol": max(layout.ruler.tightest, s.rtol),
         "step.atol": max(layout.ruler.tightest, s.atol),
