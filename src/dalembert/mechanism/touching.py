@@ -115,10 +115,10 @@ class Touchable(Elements):
         floor: the frame whose x-y plane it is; default: planes of the ground among the shapes, else x-y of the ground;
         False: none. bodies: those whose shapes count, default all. between: pairs of bodies that touch each other too,
         or "all", but for those that a loop or a joint (no free or planar one) joins. exclude: pairs that do not touch,
-        also with the ground. friction, restitution: of all
-        contacts, default as the shapes say. shapes: "collision", those a model file gives for contacts
-        (`Body.add_collider`), or "drawn", those of pictures; default: the former where there are any. meshes: the
-        folder of mesh files (extra `meshes`); one found there touches planes with at most 24 corners of its hull.
+        also with the ground. friction, restitution: of all contacts, default as the shapes say. shapes: "collision",
+        those a model file gives for contacts (`Body.add_collider`), or "drawn", those of pictures; default: the former
+        where there are any. meshes: the folder of mesh files (extra `meshes`); one found there touches planes with at
+        most 24 corners of its hull.
 
         Boxes touch planes with their corners, capsules with their ends, cylinders with the lowest points of both rims
         and four more that they stand on; spheres and ellipsoids at one point. Spheres touch spheres, capsules, boxes
