@@ -5,6 +5,7 @@ Each function returns a system, a state, what the library finds there and what t
 
 import sys
 
+import casadi as ca
 import numpy as np
 
 import dalembert as da
@@ -136,6 +137,17 @@ def differential():
 
 
 @element
+def cam_and_follower():
+    m = shafts("cam", axis="y", inertia=0.01)
+    m.add_joint("valve", da.Prismatic("z"), m.ground.at(0, 0, 0.05), m.add_body("stem", mass=0.2))
+    m.add_cam("profile", "cam", "valve", lift=lambda angle: 0.01 * (1 - ca.cos(angle)))
+    m.add_driver("shaft", "cam", lambda t: 100.0 * t)
+    system = m.compile("casadi")
+    a = system.acceleration(system.assemble(t=0.01))  # at 1 rad
+    return system, system.state(), a.vdot[system.v_names.index("valve")], 0.01 * 100.0**2 * np.cos(1.0)
+
+
+@element
 def chain():
     m = shafts("a", "b", at=(0, 0.8))
     m.add_belt("chain", "a", "b", radii=(0.1, 0.25))
@@ -260,12 +272,14 @@ def picture(path):
 
     from dalembert import view
 
-    figure, axes = pyplot.subplots(3, 7, figsize=(17, 7.5), layout="constrained")
+    figure, axes = pyplot.subplots(3, 8, figsize=(19, 7.5), layout="constrained")
     for place, (name, make) in zip(axes.flat, ELEMENTS.items()):
         system, state, *_ = make()
         view.snapshot(system, state, ax=place, names=False)
         place.set(title=name, xlabel="", ylabel="", xticks=[], yticks=[])
-    figure.savefig(path, dpi=70)
+    for place in axes.flat[len(ELEMENTS) :]:
+        place.set_axis_off()
+    figure.savefig(path, dpi=64)
 
 
 def main():

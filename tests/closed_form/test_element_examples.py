@@ -25,7 +25,7 @@ def test_an_element_gives_what_its_formula_says(name):
     parts = [sum(len(b.solids) for b in s.bodies) + len(s.links) for s in (scene, without)]
     assert all(np.isfinite(f).all() for b in scene.bodies for solid in b.solids for f in faces(solid))
     kinds = [sorted(solid.kind for b in s.bodies for solid in b.solids) for s in (scene, without)]
-    if name != "differential":  # its three discs are all there is to see
+    if name not in ("differential", "cam and follower"):  # their discs are all there is to see
         assert parts[0] > parts[1] or kinds[0] != kinds[1]
 
 

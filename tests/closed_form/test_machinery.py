@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from scipy.interpolate import CubicSpline
 
 import dalembert as da
 from cranes import crane, gradient
@@ -285,3 +286,38 @@ def test_a_belt_of_pieces_between_two_wheels_is_the_coupling_of_their_radii():
         m.add_pulley_rope("belt", [da.Pulley("a", 0.1, turn=turns[0]), da.Pulley("b", 0.25, turn=turns[1])])
         x = m.compile().assemble(v={"a": 5.0})
         assert x.rate("b") == pytest.approx(sign * 2.0, rel=1e-10)
+
+
+def test_a_cam_lifts_its_follower_as_its_table_says_turn_after_turn():
+    """Lift, speed, acceleration and force from SciPy's periodic spline; the torque on the shaft is F h′."""
+    angles, lifts = np.linspace(0, 2 * np.pi, 9), np.array([0, 2, 6, 9, 10, 9, 6, 2, 0]) * 1e-3
+    m = da.Mechanism("valve", gravity=(0, 0, -10.0))
+    m.add_joint("cam", da.Revolute("y"), m.ground, m.add_body("shaft", mass=1.0, inertia=(0.01, 0.01, 0.01)))
+    m.add_joint("valve", da.Prismatic("z"), m.ground, m.add_body("stem", mass=0.2), stiffness=500.0, rest=-0.02)
+    m.add_cam("profile", "cam", "valve", lift=(angles, lifts))
+    m.add_kinematic_input("drive", "cam")
+    system, spline = m.compile("casadi"), CubicSpline(angles, lifts, bc_type="periodic")
+    for turns, angle in ((0, 0.3), (5, 2.0), (-2, 5.5)):
+        x = system.assemble({"cam": angle + 2 * np.pi * turns}, {"cam": 20.0})
+        a = system.acceleration(x, u={"drive": 3.0})
+        rise = spline(angle, 2) * 400.0 + spline(angle, 1) * 3.0
+        assert x["valve"] == pytest.approx(float(spline(angle)), rel=1e-9)
+        assert x.rate("valve") == pytest.approx(20.0 * float(spline(angle, 1)), rel=1e-9)
+        assert a.vdot[system.v_names.index("valve")] == pytest.approx(rise, rel=1e-9)
+        force = 0.2 * (rise + 10.0) + 500.0 * (spline(angle) + 0.02)
+        torque = system.constraint_forces(x, u={"drive": 3.0}).drives["drive"]
+        assert torque == pytest.approx(0.01 * 3.0 + force * spline(angle, 1), rel=1e-9)
+
+
+def test_a_cam_that_is_no_cam_is_refused():
+    m = da.Mechanism("valve")
+    m.add_joint("cam", da.Revolute("y"), m.ground, m.add_body("shaft", mass=1.0, inertia=(1, 1, 1)))
+    m.add_joint("valve", da.Prismatic("z"), m.ground, m.add_body("stem", mass=0.2))
+    for given, said in (
+        (("valve", "cam", np.sin), "asks for coordinate 'valve', which slides"),
+        (("cam", "cam", np.sin), "names coordinate 'cam' twice"),
+        (("cam", "valve", 0.01), "the lift of cam 'profile' is 0.01"),
+        (("cam", "valve", ([0, 2, 1], [0, 1, 0])), "the times increasing"),
+    ):
+        with pytest.raises(da.DescriptionError, match=said):
+            m.add_cam("profile", *given[:2], lift=given[2])

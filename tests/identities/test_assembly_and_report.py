@@ -5,6 +5,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import dalembert as da
+from dalembert.branch.rows import Factored, times
+from dalembert.rank import rank_policy
 from random_loops import parallelogram, random_closed
 
 
@@ -353,3 +355,15 @@ def test_angles_come_out_within_half_a_turn_of_the_guess():
         gear.add_joint(name, da.Revolute("z"), gear.ground, gear.add_body(name, mass=1.0, inertia=(0.1, 0.1, 0.1)))
     gear.add_coupling("mesh", {"pinion": 1, "wheel": 3})
     assert gear.compile().assemble({"wheel": 5.0})["pinion"] == pytest.approx(-15.0)
+
+
+def test_rows_that_depend_on_each_other_are_never_taken_for_regular():
+    """Rank two in four rows: the inverse of their products may come out finite, and of no size. δ is that of pinv."""
+    rng, n = np.random.default_rng(4), 4000
+    J = rng.integers(-2, 3, (n, 4, 2)).astype(float) @ rng.normal(size=(n, 2, 5))
+    c = times(J, rng.normal(size=(n, 5)))
+    rows = Factored(J, np.broadcast_to(np.eye(5), (n, 5, 5)), np.ones((n, 4)), rank_policy(parallelogram(), None))
+    assert not rows.regular.any()
+    delta = rows.shortest(c)
+    np.testing.assert_allclose(delta[::50], times(np.linalg.pinv(J[::50], rcond=1e-9), c[::50]), atol=1e-9)
+    assert np.abs(times(J, delta) - c).max() < 1e-12

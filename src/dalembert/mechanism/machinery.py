@@ -1,4 +1,4 @@
-"""Methods that add machines' larger elements: motors by their constants, muscles, tyres, ropes over pulleys."""
+"""Methods that add machines' larger elements: motors by their constants, cams, muscles, tyres, ropes over pulleys."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from dalembert.mechanism.forces.dc_motor import DCMotor
 from dalembert.mechanism.forces.limited import force_limits
 from dalembert.mechanism.forces.muscle import Muscle
 from dalembert.mechanism.forces.tyre import Tyre
+from dalembert.mechanism.motions import Table
 from dalembert.mechanism.values import described
 
 
@@ -41,7 +42,7 @@ class Pulley:
 
 
 class Machinery(Drivetrain):
-    """The part of `Mechanism` that adds motors, muscles, tyres and ropes over pulleys."""
+    """The part of `Mechanism` that adds motors, cams, muscles, tyres and ropes over pulleys."""
 
     def add_dc_motor(
         self,
@@ -85,6 +86,32 @@ class Machinery(Drivetrain):
         u = self.add_input(name)
         self._add_force(DCMotor(name, at, index, u, (kt, ke, R), n, eta, CREEP, bounds))
         return u
+
+    def add_cam(self, name: str, cam: Any, follower: Any, *, lift: Any) -> None:
+        """A cam that leads a follower in both directions, as one in a groove: follower = lift(angle of the cam).
+
+        cam, follower: coordinates, or joints that have one; the cam's is an angle. lift: a table (angles, lifts) of one
+        turn in rad and in the follower's unit, through which a periodic spline goes, a `da.Table`, a `da.Curve`, or a
+        function of the angle, a CasADi expression. The multiplier of its row is the force on the follower: a cam that
+        only pushes leaves where that becomes negative.
+
+        >>> import numpy as np, dalembert as da
+        >>> m = da.Mechanism("valve", gravity=(0, 0, 0))
+        >>> m.add_joint("shaft", da.Revolute("y"), m.ground, m.add_body("cam", mass=1.0, inertia=(1, 1, 1)))
+        >>> m.add_joint("valve", da.Prismatic("z"), m.ground, m.add_body("stem", mass=0.1))
+        >>> m.add_cam("profile", "shaft", "valve", lift=([0, 1.6, 3.1, 4.7, 2 * np.pi], [0, 5e-3, 0.01, 5e-3, 0]))
+        >>> x = m.compile("casadi").assemble({"shaft": 3.1 + 2 * np.pi}, {"shaft": 100.0})
+        >>> round(x["valve"], 9)
+        0.01
+        """
+        what = f"cam '{name}'"
+        angle, moved = self._turning(cam, what)[0], self._named(follower, what)
+        if angle == moved:
+            raise DescriptionError(f"{what} names coordinate '{angle}' twice; its two sides must differ.")
+        if isinstance(lift, tuple) and len(lift) == 2:
+            lift = Table(*lift, ends="cyclic")
+        checks.function(lift, f"the lift of {what}", error=DescriptionError)
+        self.add_constraint(name, holonomic={"lift": lambda s: s[moved] - lift(s[angle])})
 
     def add_muscle(
         self,

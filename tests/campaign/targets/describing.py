@@ -120,6 +120,7 @@ ADDING: dict[str, dict[str, Any]] = {
     },
     "add_planetary": {"name": "new", "sun": "A", "ring": "E", "carrier": "F", "teeth": (20, 60), "offset": 0.1},
     "add_differential": {"name": "new", "case": "A", "left": "E", "right": "F", "offset": 0.1},
+    "add_cam": {"name": "new", "cam": "A", "follower": "B", "lift": ([0.0, 2.0, 4.0, 6.2], [0.0, 0.1, 0.1, 0.0])},
     "add_belt": {
         "name": "new", "a": "A", "b": "B", "radii": (0.1, 0.2), "crossed": True, "offset": 0.1, "stiffness": 10.0,
         "damping": 0.1, "efficiency": 0.9, "creep": 0.1,
