@@ -62,13 +62,15 @@ bench: $(VENV)/.bench native
 	$(BIN)/python -m benchmarks
 
 # the site, with the pictures of the gallery; npm brings KaTeX for the formulas, which stay as they are written without it
-docs: $(VENV)/.docs build/gallery/.done build/cookbook/.done
+docs: $(VENV)/.docs build/gallery/.done
 	@test -d build/node_modules/katex || npm install --silent --no-save --prefix build katex iframe-worker || echo "no KaTeX"
 	$(BIN)/mkdocs build --strict
 
 build/gallery/.done:
 	$(MAKE) gallery
 
+# the pictures of the cookbook
+docs: build/cookbook/.done
 build/cookbook/.done: docs/cookbook.md tools/cookbook.py | $(VENV)/.view native
 	$(BIN)/python tools/cookbook.py build/cookbook
 	@touch $@

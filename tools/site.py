@@ -52,6 +52,8 @@ def on_config(config: MkDocsConfig) -> None:
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add a page for each case of the gallery, what the cases wrote, and KaTeX."""
+    for path in sorted(DRAWN.glob("*.png")):
+        files.append(_copied(config, f"cookbook/{path.name}", path))
     for address, text in reference_pages.pages(LISTING).items():
         files.append(File.generated(config, address, content=text))
     files.append(File.generated(config, "messages.md", content=error_page.page(error_page.sentences(PACKAGE))))
@@ -60,8 +62,6 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         for ending in (".png", "_card.png", ".html", "_live.html"):
             if (BUILT / f"{case}{ending}").exists():
                 files.append(_copied(config, f"gallery/files/{case}{ending}", BUILT / f"{case}{ending}"))
-    for path in sorted(DRAWN.glob("*.png")):
-        files.append(_copied(config, f"cookbook/{path.name}", path))
     if WORKER.exists():
         files.append(_copied(config, "assets/iframe-worker/shim.js", WORKER))
     if KATEX.is_dir():
@@ -90,8 +90,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         frame = (
             f'<iframe class="player" src="gallery/files/{LIVE}" title="A mechanism to drag" loading="lazy"></iframe>'
         )
-        live = f"Drag it: its loops stay closed, computed in this page.\n\n{frame}\n"
-        markdown = markdown.replace("<!-- live -->", live)
+        return markdown.replace("<!-- live -->", f"Drag it: its loops stay closed, computed in this page.\n\n{frame}\n")
     return markdown + _overview() if page.file.src_uri == "gallery.md" else markdown
 
 
