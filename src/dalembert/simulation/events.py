@@ -160,7 +160,9 @@ def _by_rows(events: Sequence[Event], values: np.ndarray, dense: Dense) -> tuple
         if first is None:
             break
         end, _, which = first
-        before = [hit for hit in found(own, end, g(end)) if hit[0] < end and hit[2] != which]
+        if which == own[-1]:  # where forces are 0/0 (`guards`: jams, the last) signs before it tell nothing
+            break
+        before = [hit for hit in found(own, end, g(end)) if hit[0] < end - 10.0 * at_once(end) and hit[2] != which]
         if not before:
             break
         hits += before

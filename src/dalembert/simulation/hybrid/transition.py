@@ -75,8 +75,9 @@ def transition(
                 at = _stopped(problem, scales, at, held, touching, cause)
                 modes = _modes(scales, at, held, stays, cause, before)
         gained = at.energy - energy
-        if "sticks" in modes.mode.touched.values() or modes.new:
-            at = _stuck(problem, at, modes)
+        joints = [n for n in modes.mode.sticking if n not in before.mode.sticking]
+        if "sticks" in modes.mode.touched.values() or modes.new or joints:
+            at = _stuck(problem, at, modes, joints)
     except Ended as ended:
         ended.changes = tuple(changes)
         raise
@@ -305,10 +306,14 @@ def _breakaway(at: Instant, before: HybridState, name: str) -> np.ndarray:
     return -force / size if size > 0.0 else np.eye(len(of))[0]
 
 
-def _stuck(problem: HybridProblem, at: Instant, modes: ContactModes) -> Instant:
-    """The instant with the last of their slips taken from contacts that stick from now on, or only begin to slide."""
+def _stuck(problem: HybridProblem, at: Instant, modes: ContactModes, joints: Sequence[str]) -> Instant:
+    """The instant with the last of their slips taken from contacts and joints that stick from now on.
+
+    And from contacts that only begin to slide. Where nothing else moves, what is left would be the motion.
+    """
     begins = [k for n, how in modes.mode.touching if how == "slides" and n in modes.new for k in at.slip_rows(n)]
     slips = [k for n, how in modes.mode.touching if how == "sticks" for k in at.slip_rows(n)] + begins
+    slips += [at.friction_row(n) for n in joints]
     if not np.abs(at.speeds[slips]).max(initial=0.0) > 0.0:
         return at
     rows = at.rows_of(modes.mode) + begins
