@@ -31,6 +31,13 @@ def phased():
     return da.simulate(m.compile(), {"z": 1.0}, 1.0)
 
 
+def stepped():
+    m = da.Mechanism("ball", gravity=(0, 0, -10.0))
+    m.add_joint("z", da.Prismatic("z"), m.ground, m.add_body("ball", mass=1.0))
+    m.add_contact("floor", "ball", restitution=0.5)
+    return da.simulate(m.compile(), {"z": 1.0}, 0.6, method="moreau", step=5e-3)
+
+
 def sweep():
     return four_bar()[0].sweep({"A": np.linspace(0.6, 0.9, 7)}, speed=1.0)
 
@@ -104,6 +111,14 @@ def sensitivities():
     return da.sensitivities(system, x, of=["acceleration:A"], wrt=["l1", "l2"], held=["A"])
 
 
+def run_sensitivities():
+    m = da.Mechanism("cart")
+    mass = m.add_parameter("mass", 1.0)
+    m.add_joint("x", da.Prismatic("x"), m.ground, m.add_body("cart", mass=mass), stiffness=4.0)
+    runs = da.ensemble(m.compile(), {"x": 1.0}, 0.2, p={"mass": [1.0, 1.5, 2.0]}, wrt=["mass"], workers=1)
+    return runs.sensitivities
+
+
 def fit():
     m = da.Mechanism("cart")
     mass = m.add_parameter("mass", 1.0)
@@ -135,8 +150,8 @@ def study():
 CASES = {
     f.__name__: f
     for f in (
-        run, phased, sweep, sweep_of_two, sweeps, ensemble, ensemble_over_time, workspace, linear_model, linear_models,
-        linear_trajectory, equilibrium, static_forces, plan, optimal, forces, sensitivities,
-        fit, design, study,
+        run, phased, stepped, sweep, sweep_of_two, sweeps, ensemble, ensemble_over_time, workspace, linear_model,
+        linear_models, linear_trajectory, equilibrium, static_forces, plan, optimal, forces, sensitivities,
+        run_sensitivities, fit, design, study,
     )
 }  # fmt: skip

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dalembert.errors import DalembertError
+from dalembert.tables import Tabular
 from result_cases import CASES
 
 matplotlib.use("Agg")
@@ -19,7 +20,8 @@ QUESTIONS = (
 #: class: names of its drive and of its input, for the two questions that need one
 LED = {
     "Sweep": ("A", "A"), "Sweeps": ("A", "A"), "ActuatorForcesAlong": ("A", "A"), "MotionPlan": (None, "push"),
-    "OptimalMotion": (None, "push"), "Run": (None, "A"), "PhasedRun": (None, "z"), "Ensemble": (None, "A"),
+    "OptimalMotion": (None, "push"), "Run": (None, "A"), "PhasedRun": (None, "z"), "SteppedRun": (None, "z"),
+    "Ensemble": (None, "A"),
 }  # fmt: skip
 
 
@@ -28,6 +30,7 @@ NAMED = {
     "Fit": "mass",
     "Design": "r",
     "Sensitivities": "acceleration:A",
+    "RunSensitivities": "x",
     "Study": "mass",
 }
 
@@ -86,18 +89,31 @@ def as_line(kind: str, answered: set[str]) -> str:
     return f"| `{kind}` | " + " | ".join("✓" if q in answered else " " for q in QUESTIONS) + " |"
 
 
+def test_every_kind_of_result_is_asked():
+    """Each class of results that is not the base of another one, and none of the page's is missing."""
+
+    def kinds(of):
+        return {of} | {kind for below in of.__subclasses__() for kind in kinds(below)}
+
+    ours = [kind for kind in kinds(Tabular) if kind.__module__.startswith("dalembert.")]
+    bases = {"AtStates", "ByName", "ContactRun", "Estimated", "Histories", "Powers", "Tabular"}
+    assert {kind.__name__ for kind in ours} - bases <= {*table(), "PhasedRun"}
+    assert bases.isdisjoint(table())
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_the_page_says_what_a_result_answers(name, tmp_path):
     result = CASES[name]()
     answered = {q for q in QUESTIONS if ask(result, q, tmp_path) is not None}
     matplotlib.pyplot.close("all")
-    kind = {"PhasedRun": "Run"}.get(type(result).__name__, type(result).__name__)
+    kind = {"PhasedRun": "Run"}.get(type(result).__name__, type(result).__name__)  # it answers as a run does
     assert answered == table()[kind], as_line(kind, answered)
     assert {"plot", "to_pandas", "to_xarray", "to_csv", "save", "summary", "print", "notebook"} <= answered
 
 
 @pytest.mark.parametrize(
-    "name", [n for n in CASES if n not in ("linear_model", "sensitivities", "fit", "design", "study")]
+    "name",
+    [n for n in CASES if n not in ("linear_model", "sensitivities", "run_sensitivities", "fit", "design", "study")],
 )
 def test_answers_have_the_axes_of_the_result(name):
     """Positions, energies and coordinates have one entry for each state, along the same axes."""

@@ -30,7 +30,7 @@ from dalembert.system.system import System
 Slopes = dict[str, np.ndarray]  # end: (N, k, 1 + m); path: (N, T, K, 1 + m); least, greatest: (N, K, 1 + m)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RunSensitivities(Sensitivities):
     """Derivatives of the runs of an ensemble at their ends, by name; the first axis is that of runs.
 

@@ -19,6 +19,7 @@ from dalembert.simulation.run.context import Context
 from dalembert.simulation.run.dense import Dense
 from dalembert.simulation.status import Status
 from dalembert.simulation.time_stepping.layout import OWN, SteppingLayout
+from dalembert.tables import Tabular
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -76,10 +77,13 @@ class SteppedRun(ContactRun):
         )
 
     def save(self, path: Any) -> None:
-        raise ArgumentError(
-            "a run by time stepping is not written to files; needed: an event-driven run, method='dop853', or tables "
-            "(run.to_xarray())."
-        )
+        """Write the columns of `to_pandas` into a NumPy archive; path ends in .npz. Run files hold other runs."""
+        if checks.path(path, "path").suffix != ".npz":
+            raise ArgumentError(
+                "a run by time stepping is not written to files of runs; needed: a path that ends in .npz, for its "
+                "table, or an event-driven run, method='dop853'."
+            )
+        Tabular.save(self, path)
 
     @cached_property
     def _dynamics(self) -> tuple[np.ndarray, np.ndarray]:
