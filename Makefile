@@ -62,9 +62,13 @@ bench: $(VENV)/.bench native
 	$(BIN)/python -m benchmarks
 
 # the site, with the pictures of the gallery; npm brings KaTeX for the formulas, which stay as they are written without it
-docs: $(VENV)/.docs build/gallery/.done
+docs: $(VENV)/.docs build/gallery/.done build/live/playground.html
 	@test -d build/node_modules/katex || npm install --silent --no-save --prefix build katex iframe-worker || echo "no KaTeX"
 	$(BIN)/mkdocs build --strict
+
+# pages that simulate: the zoo's and the playground
+build/live/playground.html: $(VENV)/.view native
+	$(BIN)/python tools/live_pages.py build/live
 
 build/gallery/.done:
 	$(MAKE) gallery

@@ -23,6 +23,7 @@ ROOT = Path(__file__).parents[1]
 GALLERY, BUILT = ROOT / "examples" / "gallery", ROOT / "build" / "gallery"
 DRAWN = ROOT / "build" / "cookbook"
 MODULES = ROOT / "build" / "node_modules"
+PAGES = ROOT / "build" / "live"  # live pages of the zoo, by tools/live_pages.py
 KATEX, WORKER = MODULES / "katex" / "dist", MODULES / "iframe-worker" / "shim" / "index.js"
 LIVE = "jansen_live.html"  # stands on the first page
 FIRST = {  # questions of the cookbook whose pictures stand there too: what they show
@@ -62,6 +63,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         for ending in (".png", "_card.png", ".html", "_live.html"):
             if (BUILT / f"{case}{ending}").exists():
                 files.append(_copied(config, f"gallery/files/{case}{ending}", BUILT / f"{case}{ending}"))
+    for path in sorted(PAGES.glob("*.html")):
+        files.append(_copied(config, f"live/{path.name}", path))
     if WORKER.exists():
         files.append(_copied(config, "assets/iframe-worker/shim.js", WORKER))
     if KATEX.is_dir():
@@ -71,7 +74,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Append the pictures of all cases to the gallery's page, and put a live mechanism on the first page.
+    """Append the pictures of all cases to the gallery's page, link the zoo's live pages, show live mechanisms.
 
     The list of the reference becomes an overview, and recipes get their pictures, also on the pages of classes.
     Guides begin with a picture.
@@ -91,6 +94,15 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
             f'<iframe class="player" src="gallery/files/{LIVE}" title="A mechanism to drag" loading="lazy"></iframe>'
         )
         return markdown.replace("<!-- live -->", f"Drag it: its loops stay closed, computed in this page.\n\n{frame}\n")
+    if page.file.src_uri == "playground.md" and (PAGES / "playground.html").exists():
+        frame = (
+            '<iframe class="player" src="../live/playground.html" title="A four-bar to drag" loading="lazy"></iframe>'
+        )
+        return markdown.replace("<!-- playground -->", frame)
+    if page.file.src_uri == "zoo.md":
+        for path in PAGES.glob("*.html"):
+            markdown = markdown.replace(f"| `{path.stem}` |", f"| [`{path.stem}`](live/{path.name}) |")
+        return markdown
     return markdown + _overview() if page.file.src_uri == "gallery.md" else markdown
 
 

@@ -59,9 +59,9 @@ def opened(browser):
     """Opens a studio and its pages: opened(system, state, pages=1, …) → (studio, page, …)."""
     made = []
 
-    def open_(system=None, state=None, pages=1, size=(1000, 620), **how):
+    def open_(system=None, state=None, pages=1, size=(1000, 620), touch=False, **how):
         studio = view.studio(system or zoo.four_bar().compile(), state=state, open=False, **how)
-        found = [Page(browser, studio.url, size) for _ in range(pages)]
+        found = [Page(browser, studio.url, size, touch=touch) for _ in range(pages)]
         made.append((studio, found))
         return studio, *found
 

@@ -7,6 +7,8 @@ import dalembert as da
 from browser_waiting import until
 from dalembert import zoo
 
+SOURCE = "system = da.zoo.four_bar().compile()"
+
 
 @pytest.fixture(scope="module")
 def four_bar(tmp_path_factory):
@@ -14,7 +16,7 @@ def four_bar(tmp_path_factory):
     system = zoo.four_bar().compile()
     x = system.state(*zoo.four_bar_start(0.6))
     path = tmp_path_factory.mktemp("live") / "four bar é.html"
-    return system, x, da.view.export_html(system, path, x, traces=["coupler"], title="<four> & bar")
+    return system, x, da.view.export_html(system, path, x, traces=["coupler"], title="<four> & bar", source=SOURCE)
 
 
 @pytest.fixture
@@ -130,3 +132,53 @@ def test_what_cannot_be_written_is_said(tmp_path, four_bar):
         da.view.export_html(system, tmp_path / "no" / "a.html", x)
     with pytest.raises(da.ArgumentError, match="theme"):
         da.view.export_html(system, tmp_path / "a.html", x, theme="blue")
+
+
+def test_the_page_goes_on_in_python_and_reports_freedoms(opened, four_bar):
+    """The snippet of the page makes the mechanism in the position that the page shows."""
+    system, _, _ = four_bar
+    opened.focus("#coordinates input")
+    for _ in range(3):
+        opened.keyboard.press("ArrowRight")
+    opened.click("#python summary")
+    until(opened, "document.getElementById('code').textContent.length > 0")
+    code = opened.inner_text("#code").splitlines()
+    space = {}
+    exec("\n".join(line for line in code if not line.startswith(("print", "run ="))), space)
+    np.testing.assert_allclose(space["x"].q, opened.evaluate("Array.from(live.machine.q)"), atol=1e-12)
+    assert opened.inner_text("#freedoms") == str(system.report(space["x"]).mobility)
+    opened.click("#copy")
+    until(opened, "/Copied|Ctrl C/.test(document.getElementById('say').textContent)")
+
+
+OUTLINES = """() => live.stage.scene.bodies.map(b => Math.max(0, ...b.shapes.map(s => {
+  const o = s.joint ? [] : s.outline ?? []
+  let most = 0
+  for (let i = 0; i < o.length; i += 2)
+    for (let j = 0; j < i; j += 2) most = Math.max(most, Math.hypot(o[i] - o[j], o[i + 1] - o[j + 1]))
+  return most
+})))"""
+
+
+def test_bodies_are_as_long_as_their_parameters_say(tab, tmp_path):
+    """Crank, rod and ground of a linkage are changed by their sliders' values: shapes span what is joined."""
+    lengths = {"ground": 0.6, "crank": 0.2, "rod": 0.6, "rocker": 0.5}
+    pins = {
+        "A": (0, 0),
+        "B": lambda p: (p["ground"], 0),
+        "C": lambda p: ("A", p["crank"], 1.0),
+        "D": lambda p: ("C", p["rod"], "B", p["rocker"], 1),
+    }
+    bodies = {"crank": "A C", "rod": "C D", "rocker": "D B"}
+    system = da.Linkage("lengths", pins, ground="A B", bodies=bodies, parameters=lengths).compile()
+    page = da.view.export_html(system, tmp_path / "lengths.html", modes=False)
+    tab.goto(page.as_uri())
+    until(tab, "!!window.live && live.drawn > 0")
+    before = tab.evaluate(OUTLINES)
+    more = {"ground": 0.7, "crank": 0.27, "rod": 0.75, "rocker": 0.5}
+    tab.evaluate("values => values.forEach((x, k) => live.give('p', k, x))", [more[n] for n in system.p_names])
+    wider = np.array(tab.evaluate(OUTLINES)) - before
+    for name, change in zip(system.layout.bodies, wider):
+        if name in bodies:
+            assert change == pytest.approx(more[name] - lengths[name], abs=1e-4)  # arcs have corners
+    assert tab.evaluate("live.machine.residual()") < 1e-10

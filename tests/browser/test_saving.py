@@ -71,8 +71,11 @@ def test_everything_that_is_saved_opens_again(opened, browser, tab, tmp_path):
     assert min(width, height) > 100
     assert moved > 50
 
-    model = da.read(saved(page, "model", tmp_path)).compile()
-    assert (model.name, model.q_names) == (system.name, system.q_names)
+    for what in ("model", "yaml"):
+        model = da.read(saved(page, what, tmp_path)).compile()
+        assert (model.name, model.q_names) == (system.name, system.q_names)
+    assert "<svg" in saved(page, "svg", tmp_path).read_text()
+    assert saved(page, "glb", tmp_path).read_bytes()[:4] == b"glTF"
     state = json.loads(saved(page, "state", tmp_path).read_text())
     np.testing.assert_allclose(state["q"], studio.state.q, atol=1e-15)
 

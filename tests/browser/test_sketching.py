@@ -1,6 +1,7 @@
 """Linkages drawn from nothing by mouse and by touch in a real browser, and compared with closed forms."""
 
 import math
+import runpy
 
 import numpy as np
 import pytest
@@ -164,12 +165,17 @@ def test_a_six_bar_drawn_saved_and_read_again_moves_as_the_closed_form(paper, tm
     compare(page.studio, "CDEG", six_bar, turns)
     with page.page.expect_download() as download:
         page.page.click("#save")
-        page.page.click('[data-save="model"]')
-    download.value.save_as(tmp_path / "six.json")
-    system = da.read(tmp_path / "six.json").compile()
+        page.page.click('[data-save="yaml"]')
+    download.value.save_as(tmp_path / "six.yaml")
+    system = da.read(tmp_path / "six.yaml").compile()
     ours = page.studio.system.sweep({"A": turns}, page.studio.system.state())
     theirs = system.sweep({"A": turns}, system.state())
     assert np.allclose(ours.q, theirs.q, atol=1e-11)
+    with page.page.expect_download() as download:
+        page.page.click("#save")
+        page.page.click('[data-save="python"]')
+    download.value.save_as(tmp_path / "model.py")
+    assert runpy.run_path(str(tmp_path / "model.py"))["system"].p_names == system.p_names
     page.page.click("#move-it")
     page.until("!studio.draw.open && studio.state.poses && !studio.state.fresh")
 
@@ -207,3 +213,31 @@ def test_dead_points_of_a_driven_rocker_are_drawn(paper):
     page.settle()
     assert "2 dead points of B" in page.page.inner_text("#facts")
     assert page("document.querySelectorAll('#paper .dead').length") == 6
+
+
+def test_lengths_follow_a_path_that_is_drawn_by_mouse_and_undo_takes_them_back(paper):
+    """An ellipse is drawn for the coupler's pin of a template: its curve goes along it, and is drawn."""
+    page = paper()
+    page.page.click("#templates button:has-text('four-bar')")
+    page.until("studio.draw.told && studio.draw.open")
+    page.settle()
+    drawing = page.studio.session.drawing
+    before = drawing.sketch
+    wanted = [(0.25 + 0.25 * math.cos(a), 0.55 + 0.12 * math.sin(a)) for a in np.linspace(0, 2 * math.pi, 25)]
+    page.page.click('[data-pen="follow"]')
+    page.page.mouse.move(*page.at(wanted[0]))
+    page.page.mouse.down()
+    for place in wanted[1:]:
+        page.page.mouse.move(*page.at(place))
+    page.page.mouse.up()
+    page.settle()
+    assert drawing.sketch != before
+    assert set(drawing.sketch.members) == set(before.members)
+    told = page("studio.draw.told")
+    curve = np.array(next(c["places"] for c in told["curves"] if c["pin"] == "E")) @ (1, 1j)
+    far = np.abs(np.array(told["wanted"]) @ (1, 1j) - curve[:, None]).min(axis=0)
+    assert far.max() < 0.02  # of 0.5 m, places of the curve being a hundredth apart
+    assert page("document.querySelectorAll('#paper .wanted').length") == 1
+    page.page.keyboard.press("Control+z")
+    page.settle()
+    assert drawing.sketch == before

@@ -367,3 +367,23 @@ def test_a_model_in_which_nothing_moves_is_refused_and_the_old_one_stays(desk, t
     assert d.session.bench.system.name == "four-bar"
     with pytest.raises(ArgumentError, match="nothing moves"):
         da.view.studio(m.compile(), open=False)
+
+
+def test_the_direction_that_a_singular_position_opens_is_told_near_it_and_nowhere_else():
+    """A parallelogram is brought to where it is nearly flat: there its bars begin to move across their line."""
+    pins = {"A": (0, 0), "C": (0.3, 0.2), "D": (0.9, 0.2), "B": (0.6, 0)}
+    bodies = {"crank": "A C", "coupler": "C D", "rocker": "D B"}
+    system = da.Linkage("parallelogram", pins, ground="A B", bodies=bodies).compile()
+    d = Desk(system, system.state())
+    assert d.session.idle(60)
+    assert d.last("report")[0]["opening"] == []
+    d.do("slide", name="A", to=0.01 - np.arctan2(0.2, 0.3))
+    told = d.last("report")[0]["opening"]
+    d.session.close()
+    assert [a["body"] for a in told] == ["crank", "coupler", "rocker"]
+    moves = np.array([a["vector"] for a in told])
+    across = np.abs(moves[:, 1])
+    assert across.max() > 0
+    assert np.abs(moves[:, [0, 2]]).max() < 0.05 * across.max()
+    half = np.abs([moves[0, 1], moves[2, 1]])
+    assert half[0] == pytest.approx(half[1], rel=0.1)  # both rockers turn as fast, one way or the other

@@ -32,7 +32,7 @@ export function slider(section, { name, low, high, value, show, change }) {
   Object.assign(label, { htmlFor: id, textContent: name })
   Object.assign(input, { id, type: "range", step: "any", min: low, max: high, value })
   input.setAttribute("aria-valuetext", show(value))
-  input.step = (high - low) / 2000
+  input.step = String((high - low) / 2000)
   output.textContent = show(value)
   input.addEventListener("input", () => change(Number(input.value)))
   box.append(label, output, input)

@@ -21,7 +21,7 @@ from dalembert.view.door import writing
 from dalembert.view.scene import checked_traces, scene
 from dalembert.view.web import filled, packed
 
-MODULES = ("memory.js", "machine.js", "crossing.js", "controls.js", "page.js")
+MODULES = ("memory.js", "machine.js", "crossing.js", "shapes.js", "controls.js", "page.js")
 THEMES = ("auto", "light", "dark")
 
 
@@ -36,6 +36,7 @@ def export_html(
     title: str | None = None,
     theme: str = "auto",
     modes: bool = True,
+    source: str = "system = ...  # the mechanism of this page",
 ) -> Path:
     """Write a mechanism as one HTML file that is alive, and return its path; any browser opens it, from disk, offline.
 
@@ -65,6 +66,8 @@ def export_html(
     modes : bool
         Whether to find modes: of the linear model at the equilibrium next to the state, or at the state where there is
         none with the same mobility.
+    source : str
+        The Python that makes `system`, for "Go on in Python": the page adds the parameters and the position it shows.
 
     Examples
     --------
@@ -86,7 +89,9 @@ def export_html(
             "Simulate it and write the run, da.simulate(...).animate(path), or show it in the studio."
         )
     start, u, p = system.arguments.resolve(system.assemble(p=p) if state is None else state, u, p)
-    data = page_data(system, start, u=u, p=p, traces=checked_traces(traces), modes=modes)
+    data = {"python": checks.name(source, "source")} | page_data(
+        system, start, u=u, p=p, traces=checked_traces(traces), modes=modes
+    )
     own = files("dalembert.live")
     modules = {f"dalembert/live/{name}": own.joinpath(name).read_text(encoding="utf-8") for name in MODULES}
     page = own.joinpath("page.html").read_text(encoding="utf-8")
@@ -110,6 +115,7 @@ def page_data(system: System, start: Any, *, u: Inputs, p: Parameters, traces: A
         "code": base64.b64encode(program.code).decode(),
         "map": {**program.map, "p": given.tolist(), "u": inputs.tolist(), "length": system.layout.length},
         "scene": looks.to_dict(),
+        "anchors": parts.anchors if looks.planar else [],
         "coordinates": contents.coordinates(system, parts.layout, start, given),
         "parameters": contents.parameters(system, given),
         "inputs": contents.inputs(system, inputs, contents.weight(system, start, given)),

@@ -10,6 +10,14 @@ const USUAL = 0, CAREFUL = 1, EVERY_ROW = 2 // steps: places in map.steps
 const TURN = 0.04 // rad, or lengths of the mechanism: longest step of a continuation
 
 export class Machine {
+  /** @type {any} */ placing;
+  /** @type {any} */ rows;
+  /** @type {any} */ nv;
+  /** @type {any} */ rank;
+  /** @type {any} */ nq;
+  /** @type {any} */ powers;
+  /** @type {any} */ works;
+
   /** code: bytes of the module, or a compiled module; map: of its memory. */
   static async create(code, map) {
     let machine = null
@@ -151,9 +159,9 @@ export class Machine {
 
   /**
    * Bring some coordinates to values, by small steps on the branch: {place of a velocity: [place in q, value]}.
-   * Returns { q, reached }: where a coordinate stops before its value, as in a dead point, reached is false.
+   * unit(v): the size of a velocity that counts as 1. Returns { q, reached }: where a coordinate stops before its value, as in a dead point, reached is false.
    */
-  bring(q, wanted, unit = () => 1) {
+  bring(q, wanted, unit = (v) => 1) {
     const { nv } = this
     let here = Float64Array.from(q)
     const leaders = Object.entries(wanted).map(([v, [k, value]]) => ({ v: Number(v), k, value, unit: unit(Number(v)) }))

@@ -1,6 +1,7 @@
 // The page: a machine, a stage that draws it, and the panel between them.
 import { createStage } from "dalembert/stage.js"
 import { Machine } from "dalembert/live/machine.js"
+import { Shapes } from "dalembert/live/shapes.js"
 import { choice, degrees, find, metres, number, say, slider, text, themes } from "dalembert/live/controls.js"
 
 const BUSY = 14 // ms of computing in a frame, at most
@@ -18,6 +19,9 @@ export async function main(data) {
 }
 
 class Page {
+  /** @type {any} */ data;
+  /** @type {any} */ machine;
+
   constructor(machine, data) {
     Object.assign(this, { machine, data, playing: false, mode: -1, speed: 1, amplitude: AMPLITUDE, dragging: null })
     this.stage = createStage(find("stage"), data.scene, { theme: "light" })
@@ -25,6 +29,8 @@ class Page {
     this.leaders = data.coordinates.filter((c) => c.leads)
     this.paths = data.scene.traces.map(() => [])
     this.drawn = 0 // changes since the start, for tests
+    this.traces = data.scene.traces
+    if (data.anchors.length) this.shapes = new Shapes(data.scene, data.anchors, Float64Array.from(this.anchors()), Float64Array.from(machine.poses()))
     this.makePanel()
     this.makeDrag()
     this.makeKeys()
@@ -83,7 +89,35 @@ class Page {
     find("drop").addEventListener("click", () => this.drop())
     find("play").addEventListener("click", () => this.play(!this.playing))
     find("reset").addEventListener("click", () => this.reset())
+    find("python").addEventListener("toggle", () => text("code", this.script()))
+    find("copy").addEventListener("click", () => this.copy())
     find("speed").addEventListener("change", (e) => (this.speed = Number(e.target.value)))
+  }
+
+  /** Python that goes on from here: the mechanism, its parameters, the position that is shown. */
+  script() {
+    const { machine, data } = this
+    const changed = data.parameters.filter((p, k) => machine.p[k] !== p.value)
+    const values = data.parameters.map((p, k) => `${JSON.stringify(p.name)}: ${machine.p[k]}`)
+    const q = Array.from(machine.q, (x) => String(x))
+    return [
+      "import dalembert as da", "", data.python,
+      ...(changed.length ? [`system = system.with_parameters({${values.join(", ")}})`] : []),
+      `x = system.project(system.state([${q.join(", ")}]))`,
+      "print(system.report(x))",
+      "run = da.simulate(system, x, 5.0)",
+    ].join("\n")
+  }
+
+  async copy() {
+    text("code", this.script())
+    try {
+      await navigator.clipboard.writeText(this.script())
+      say("Copied.")
+    } catch { // a page from disk may not write there
+      getSelection().selectAllChildren(find("code"))
+      say("Press Ctrl C to copy what is marked.")
+    }
   }
 
   makeModes() {
@@ -239,8 +273,22 @@ class Page {
       machine.admit(machine.q, machine.v)
     } else machine.setInputs(list)
     if (machine.loaded) machine.begin(machine.q, machine.v, machine.t)
+    if (kind === "p") this.reshape()
     say("")
     this.show()
+  }
+
+  /** Where parts are joined, in the ground: 3 numbers an anchor. */
+  anchors() { return this.machine.bounds.anchors.call({ q: this.machine.q }) }
+
+  /** Bodies as long as their parameters say. */
+  reshape() {
+    if (!this.shapes) return
+    const places = Float64Array.from(this.anchors())
+    const scene = this.shapes.at(places, Float64Array.from(this.machine.poses()))
+    this.traces = scene.traces
+    this.stage.setScene(scene)
+    if (!this.stage.camera.moved) this.fit()
   }
 
   /** Why a simulation ended. */
@@ -262,7 +310,6 @@ class Page {
   }
 
   frame(now) {
-    const { machine } = this
     if (!this.playing && this.mode < 0) return
     const seconds = Math.min(0.05, (now - (this.clock ?? now)) / 1000) * this.speed
     this.clock = now
@@ -303,8 +350,8 @@ class Page {
 
   /** Note where traced points are. */
   follow() {
-    const T = this.data.scene.traces.length ? this.machine.poses() : null
-    this.data.scene.traces.forEach((trace, k) => {
+    const T = this.traces.length ? this.machine.poses() : null
+    this.traces.forEach((trace, k) => {
       const at = 12 * trace.body
       const x = trace.position
       const path = this.paths[k]
@@ -348,6 +395,8 @@ class Page {
     text("error", machine.loaded ? number(machine.energyError(), "J", 3) : "–")
     text("gap", machine.placing ? number(machine.residual(), "", 3) : "no loops")
     text("steps", machine.loaded ? String(machine.run.get("counts.steps")) : "0")
+    text("freedoms", String(machine.nv))
+    text("redundant", "0")
     if (!machine.rows) {
       text("sigma", "no constraints")
       text("distance", "–")
@@ -358,9 +407,11 @@ class Page {
     const full = s.rank >= s.full
     text("sigma", full ? number(s.least) : "0")
     text("distance", full ? number(s.least / s.largest) : "0: singular here")
+    text("freedoms", String(machine.nv - s.rank))
+    text("redundant", String(machine.rows - s.rank))
     text("rank", `${s.rank} of ${machine.rows} rows${full ? "" : `, ${s.full} nearby`}`)
     const part = full ? Math.max(0, 1 + Math.log10(Math.max(s.least / s.largest, 1e-4)) / 4) : 0
-    find("near").firstElementChild.style.width = `${100 * part}%`
+    find("bar").style.width = `${100 * part}%`
     find("near").classList.toggle("near", !full || s.least / s.largest < 0.05)
   }
 }

@@ -18,7 +18,7 @@ from dalembert.errors import CompileError
 from dalembert.formulations import make_landing, make_problem
 from dalembert.integrators.run_record import PASSAGE, FillRecord, RunRecord
 from dalembert.lazy import cached_property
-from dalembert.live.kernels import energies, poses, twists
+from dalembert.live.kernels import anchors, energies, places, poses, twists
 from dalembert.native import library
 from dalembert.native.bound import NOTHING, Bound
 from dalembert.native.image import Image
@@ -124,11 +124,18 @@ class Parts:
             "equations": Bound.of(system.kernel("equations"), values),
             "placing": Bound.of(system.kernel("equations", rows=self.holonomic), values),
         }
+        if self.anchors:
+            out["anchors"] = Bound.of(places(system), values)
         if system.rows.holonomic.any():
             out["position"] = self._landing("position", self.holonomic)
         if system.rows.of:
             out["velocity"] = self._landing("velocity", None)
         return out
+
+    @cached_property
+    def anchors(self) -> list[list[Any]]:
+        """[place of the body, name] of what shapes hang on; none where no parameter can move it."""
+        return [[k, name] for k, name, _ in anchors(self.system)] if self.system.p_names else []
 
     @cached_property
     def holonomic(self) -> tuple[int, ...] | None:

@@ -9,18 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 from dalembert import checks
 from dalembert.errors import ArgumentError, DalembertError
+from dalembert.studio import recent
 from dalembert.studio.bench import Bench
 from dalembert.studio.files import SKETCH, first_state
 from dalembert.studio.jobs import Job
+from dalembert.studio.path_synthesis import follow
 from dalembert.studio.planar import CouplerCurve, SketchRows, with_length
 from dalembert.studio.script import Script, state_line
-from dalembert.studio.sketch import Sketch, SketchHistory, edges, snapped
+from dalembert.studio.sketch import Sketch, SketchHistory, edges, point, snapped
 from dalembert.studio.sketch_linkage import linkage, problem, python
 
 if TYPE_CHECKING:
     from dalembert.studio.session import Session
 
 CALM = 0.4  # s without a change before it is compiled
+MOST_OF_A_PATH = 5000  # points
 LIVELY = 0.08  # s that a curve may take to be followed again with every move of the hand
 
 
@@ -32,10 +35,14 @@ class SketchSession:
         self.history: SketchHistory | None = None
         self._held: Sketch | None = None  # before the drag that is under way
         self._took = 0.0  # s, the last curve
+        self._wanted: Any = []  # the path that was drawn for a pin to follow
 
     def commands(self) -> dict[str, tuple[str, Any, str]]:
         """{command: (lane, method, label)}."""
-        return {"sketch": ("hand", self.draw, "")}
+        return {
+            "sketch": ("hand", self.draw, ""),
+            "follow": ("study", self.follow, "looking for lengths that follow the path"),
+        }
 
     @property
     def sketch(self) -> Sketch:
@@ -47,13 +54,13 @@ class SketchSession:
     def begin(self, sketch: Sketch | None = None) -> None:
         """Draw from here, on an empty stage unless a sketch is given."""
         self.history = SketchHistory(Sketch() if sketch is None else sketch)
-        self._held = None
+        self._held, self._wanted = None, []
         self.session.clear()
         self.tell()
 
     def end(self) -> None:
         """Another mechanism is on the bench."""
-        self.history = self._held = None
+        self.history, self._held, self._wanted = None, None, []
         self.session.lanes["study"].cancel("compile")
 
     # --- operations ---------------------------------------------------------------------------------------------
@@ -124,15 +131,35 @@ class SketchSession:
         else:
             self.tell(moved)
 
+    def follow(self, job: Job, given: dict[str, Any]) -> None:
+        """Lengths with which a pin follows a path that was drawn; an empty path forgets the last one."""
+        path, sketch = checks.items(given.get("path"), "path", "points (x, y)"), self.sketch
+        if len(path) > MOST_OF_A_PATH:
+            raise ArgumentError(f"the path has {len(path)} points; needed: at most {MOST_OF_A_PATH}.")
+        self._wanted = [list(point(at, "a point of the path")) for at in path]
+        self.tell()
+        if not path:
+            return
+        found = follow(sketch, given.get("pin", ""), self._wanted, lambda: job.cancelled)
+        if not job.take() or self.history is None or self.history.now is not sketch:
+            return
+        self.history = self.history.then(found.sketch.with_trace(given["pin"], True))
+        self.tell(fitted=True)
+        text = f"pin {given['pin']} follows the path to {found.rms:.2g} m (rms), {found.most:.2g} m at most"
+        self.session.tell({"event": "note", "text": text})
+
     # --- what is shown ------------------------------------------------------------------------------------------
 
-    def tell(self, dragged: Sketch | None = None) -> None:
-        """Tell the sketch, how it moves, and compile it if it is a mechanism and nobody drags."""
+    def tell(self, dragged: Sketch | None = None, fitted: bool = False) -> None:
+        """Tell the sketch, how it moves, and compile it if it is a mechanism and nobody drags.
+
+        fitted: other lengths were found for it, so that it is somewhere else.
+        """
         sketch, history = dragged or self.sketch, self.history
         self.session.tell(
             {"event": "sketch", **described(sketch, dragged is None or self._took < LIVELY, self._clock),
              "can_undo": bool(history and history.before), "can_redo": bool(history and history.after),
-             "dragged": dragged is not None},
+             "dragged": dragged is not None, "wanted": self._wanted, "fitted": fitted},
             keep="sketch",
         )  # fmt: skip
         if dragged is not None:
@@ -160,6 +187,8 @@ class SketchSession:
         script.add("place", state_line(system, state))
         if job.take() and self.history is not None and self.history.now is sketch:
             self.session.open(bench, script, sketched=True)
+            if self.history.before:
+                recent.keep(recent.SKETCHED, self.text().encode())
 
     # --- files --------------------------------------------------------------------------------------------------
 

@@ -165,6 +165,11 @@ class SketchRows:
         driver = self._driver()
         return CouplerCurve(self.pins, found, closed, driver[0], self._turns(found, driver[1:]))
 
+    @property
+    def driver(self) -> str:
+        """The pin about which the driving bar turns, or that slides; "" for none."""
+        return self._driver()[0]
+
     def _way(self, X: np.ndarray, last: np.ndarray | None) -> np.ndarray:
         """The unit tangent of the curve at X, in the direction of the last one."""
         V = np.linalg.svd(self.residual(X)[1])[2]

@@ -233,9 +233,9 @@ def _calls(sketch: Sketch, name: str, m: Member) -> Iterator[tuple[str, tuple[An
         yield "add_motor", (name, m.pins[0]), {}
 
 
-def linkage(sketch: Sketch) -> Linkage:
-    """The mechanism of a sketch."""
-    made = plan(sketch)
+def linkage(sketch: Sketch, made: LinkagePlan | None = None) -> Linkage:
+    """The mechanism of a sketch; made: its plan, where it is not that of `plan`."""
+    made = plan(sketch) if made is None else made
 
     def where(place: tuple[Any, ...]) -> Any:
         if not any(isinstance(x, Dimension) for x in place):

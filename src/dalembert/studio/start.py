@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dalembert import checks
 from dalembert.linearization.equilibrium import equilibrium
+from dalembert.studio import recent
 from dalembert.studio.bench import Bench
 from dalembert.studio.drawing import TEMPLATES
 from dalembert.studio.jobs import Job
@@ -21,7 +22,7 @@ PICTURES = Path(__file__).parent / "web"  # made by tools/thumbnails.py
 
 
 def start_page() -> dict[str, Any]:
-    """Templates of sketches and mechanisms of the zoo, as the page is told."""
+    """Recent files, templates of sketches and mechanisms of the zoo, as the page is told."""
     zoo = [
         {
             "name": name,
@@ -31,7 +32,8 @@ def start_page() -> dict[str, Any]:
         }
         for name, e in CATALOG.items()
     ]
-    return {"event": "start", "templates": list(TEMPLATES), "zoo": zoo}
+    templates = [{"name": name, "sketch": sketch.to_dict()} for name, sketch in TEMPLATES.items()]
+    return {"event": "start", "recent": recent.names(), "templates": templates, "zoo": zoo}
 
 
 class StartPage:

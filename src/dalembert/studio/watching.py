@@ -52,7 +52,8 @@ class Watching:
 
     def _look(self) -> None:
         bench, x = self.session.bench, self.session.bench.x
-        self.session.tell({"event": "report", **report_of(bench, x)}, keep="report")
+        told = report_of(bench, x)
+        self.session.tell({"event": "report", **told, "opening": opening(bench, x, told)}, keep="report")
         try:
             arrows = forces_of(bench, x)
         except DalembertError as error:
@@ -89,6 +90,32 @@ def report_of(bench: Bench, x: State) -> dict[str, Any]:
         "closed": r.closed,
         "residual": r.residual,
     }
+
+
+def opening(bench: Bench, x: State, report: dict[str, Any]) -> list[dict[str, Any]]:
+    """How bodies begin to move by the freedom that a singular position nearby opens; empty where none is near.
+
+    It is the direction of v in which the rows resist least, in the mass metric: the right singular vector of A L⁻ᵀ,
+    M = L Lᵀ, that belongs to the least singular value of the usual rank.
+    """
+    rank, system, p = report.get("generic_rank", 0), bench.system, bench.given_p
+    if not rank or not bench.dragging.near(bench.dragging.place(x.q).sigma):
+        return []
+    try:
+        L = np.linalg.cholesky(system.mass_matrix(x, p=p))
+        V = np.linalg.svd(np.linalg.solve(L, system.constraint_matrix(x, p=p).T).T)[2]
+        v = np.linalg.solve(L.T, V[rank - 1])
+    except np.linalg.LinAlgError:  # a body without mass
+        return []
+    moving, out = x.replace(v=v), []
+    for name, body in system.layout.bodies.items():
+        if name == "ground":
+            continue
+        T = np.asarray(system.pose(x, body, p=p))
+        twist = np.asarray(system.twist(moving, body, p=p, axes="world"))
+        at = T[:3, :3] @ place_on_body(system, body.at(*body.com), p)[1]
+        out.append({"body": name, "at": T[:3, 3] + at, "vector": twist[3:] + np.cross(twist[:3], at)})
+    return out
 
 
 def forces_of(bench: Bench, x: State) -> list[dict[str, Any]]:

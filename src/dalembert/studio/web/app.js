@@ -12,9 +12,10 @@ import { rangeOf, Sliders } from "./sliders.js";
 import { showStart } from "./start.js";
 import { Linear, Map2 } from "./studies.js";
 import { posesAt, Timeline } from "./timeline.js";
+import { Tour } from "./tour.js";
 
 const GHOST = 0.38;
-const state = { model: null, q: [], poses: null, runs: {}, mode: null, view: "bench", drag: null, traces: [], arrows: [], live: false, show: { forces: false }, frames: 0 };
+const state = { model: null, q: [], poses: null, runs: {}, mode: null, view: "bench", drag: null, traces: [], arrows: [], opening: [], live: false, show: { forces: false }, frames: 0 };
 let stage = null;
 
 // --- parts ------------------------------------------------------------------------------------------------------------
@@ -26,7 +27,10 @@ const send = (command, data) => link.send(command, data);
 const linear = new Linear($("linear"), command => { state.modeAsked = command.do === "mode"; send(command); });
 const map = new Map2($("map"), send);
 const coordinates = new Sliders($("coordinates")), parameters = new Sliders($("parameters")), inputs = new Sliders($("inputs"));
-const plots = new Plots((t, settled) => { if (t != null) { timeline.pause(); timeline.set(Math.min(t, timeline.begin + timeline.duration), settled); } });
+const units = new Units();
+units.angle = recall("angle") ?? "deg";
+units.metres = recall("metres") ?? "m";
+const plots = new Plots(units, (t, settled) => { if (t != null) { timeline.pause(); timeline.set(Math.min(t, timeline.begin + timeline.duration), settled); } });
 const timeline = new Timeline(moved);
 tabs(document.querySelector("#right .tabs"), tab => {
   if (tab.id !== "tab-linear") endMode();
@@ -35,12 +39,8 @@ tabs(document.querySelector("#right .tabs"), tab => {
   map.draw();
 });
 
-const units = new Units();
-units.angle = recall("angle") ?? "deg";
-units.metres = recall("metres") ?? "m";
-
 const link = new Link({
-  start: offered => { showStart(offered, send, () => $("file").click(), state.model || draw.told ? () => { $("start").hidden = true; } : null); $("start").hidden = false; },
+  start: offered => { showStart(offered, send, () => $("file").click(), () => { state.touring = true; send({ do: "zoo", name: "four_bar" }); }, state.model || draw.told ? () => { $("start").hidden = true; } : null); $("start").hidden = false; },
   sketch: told => { $("start").hidden = true; $("save-sketch").hidden = false; draw.tell(told); if (!told.dragged) drawTraces(); },
   empty: () => { draw.ready(false); timeline.pause(); },
   model: setModel,
@@ -59,7 +59,7 @@ const link = new Link({
       inputs.set(name, x);
     }
   },
-  report: header => report.show(header),
+  report: header => { state.opening = header.opening ?? []; report.show(header); drawArrows(); },
   forces: header => { state.arrows = header.arrows; forces.show(header.arrows, header.why); drawArrows(); },
   run: ranRun,
   more: moreOfRun,
@@ -81,7 +81,21 @@ const link = new Link({
   slides.busy = seeks.busy = false;
 });
 const slides = new Stream(link), seeks = new Stream(link);
-const draw = new Draw({ link, send, units, sheet: () => {} }, () => { timeline.pause(); stage?.resize(); });
+const draw = new Draw({ link, send, units, sheet: name => sheet(name, true) }, () => { timeline.pause(); stage?.resize(); });
+
+// --- panels of a narrow page ------------------------------------------------------------------------------------------
+
+/** Show one panel below the mechanism where there is room for one; the same again takes it away, null leaves it. */
+function sheet(name, always = false) {
+  if (name === null) return;
+  const on = always || document.body.dataset.sheet !== name ? name : "";
+  document.body.dataset.sheet = on;
+  for (const b of $("sheets").children) b.setAttribute("aria-pressed", b.dataset.sheet === on);
+  plots.later();
+}
+$("sheets").addEventListener("click", e => { const b = e.target.closest("button"); if (b) sheet(b.dataset.sheet); });
+sheet(matchMedia("(max-height: 460px)").matches ? "" : "left");
+const tour = new Tour(name => { if (name !== null) sheet(name, true); });
 
 // --- status -----------------------------------------------------------------------------------------------------------
 
@@ -109,11 +123,12 @@ function setModel(model) {
   draw.ready(true);
   $("hint").hidden = recall("dragged") === "yes";
   state.model = model;
-  Object.assign(state, { runs: {}, mode: null, view: "bench", traces: [], arrows: [], poses: null, fresh: true });
+  Object.assign(state, { runs: {}, mode: null, view: "bench", traces: [], arrows: [], opening: [], poses: null, ghost: null, fresh: true });
   document.title = `${model.name} – dalembert studio`;
   $("duration").value = model.time;
   $("title").textContent = model.name;
   report.model = model;
+  plots.colors = colorsOf(model.scene);
   linear.clear();
   timeline.setRun(null);
   for (const slot of ["A", "B"]) plots.setRun(slot, null);
@@ -122,12 +137,18 @@ function setModel(model) {
   build(false);
 }
 
+/** {joint: colour of the body that it moves}: curves have the colours of bodies. */
+function colorsOf(scene) {
+  return Object.fromEntries(scene.joints.filter(j => j.b.body).map(j => [j.name, scene.bodies[j.b.body].color]));
+}
+
 /** The scene, with a pale second mechanism where two runs are compared. */
 function sceneNow() {
   const scene = structuredClone(state.model.scene);
-  state.ghosts = !!state.runs.B;
+  state.ghosts = !!(state.runs.B || state.ghost);
   if (!state.ghosts) return scene;
-  const pale = scene.bodies.map((body, k) => ({ ...body, name: `${body.name} of ${state.runs.B.name}`, shapes: k ? body.shapes.map(s => ({ ...s, color: "#8a94a0", opacity: GHOST })) : [] }));
+  const of = state.runs.B?.name ?? "the other branch";
+  const pale = scene.bodies.map((body, k) => ({ ...body, name: `${body.name} of ${of}`, shapes: k ? body.shapes.map(s => ({ ...s, color: "#8a94a0", opacity: GHOST })) : [] }));
   return { ...scene, bodies: [...scene.bodies, ...pale] };
 }
 
@@ -188,8 +209,14 @@ function pose(poses) {
   const both = new Float32Array(2 * poses.length);
   both.set(poses);
   const t = state.view === "run" ? timeline.t : timeline.begin;
-  both.set(state.runs.B ? posesAt(state.runs.B, t) : poses, poses.length);
+  both.set(state.runs.B ? posesAt(state.runs.B, t) : state.ghost ?? poses, poses.length);
   stage.setPoses(both);
+}
+
+/** The branch that was left, pale, until something moves. */
+function haunt(poses) {
+  state.ghost = poses;
+  if (stage && !state.runs.B) stage.setScene(sceneNow());
 }
 
 function posed(header, arrays) {
@@ -199,8 +226,11 @@ function posed(header, arrays) {
   if (header.source !== "seek" && header.source !== "live" && state.view === "run" && !timeline.playing) state.view = "bench";
   if (!["seek", "live"].includes(header.source)) { timeline.pause(); if (header.source !== "open") endMode(); state.view = "bench"; }
   if (header.source === "live") state.view = "bench";
+  if (state.ghost || header.source === "branch") haunt(header.source === "branch" ? state.poses?.slice() ?? null : null);
   if (!mine && !state.mode) pose(arrays.poses.data);
-  if (state.fresh) { state.fresh = false; buildSliders(); stage.camera.fit(); setTimeout(tune, 400); }
+  if (header.source === "branch" && stage && !stage.camera.moved) stage.camera.fit();
+  if (state.fresh && state.touring) setTimeout(() => tour.begin(), 300);
+  if (state.fresh) { state.fresh = state.touring = false; buildSliders(); stage.camera.fit(); setTimeout(tune, 400); }
   panels(header);
   note(header.note || [
     header.limits.length ? `at the limit of ${header.limits.join(", ")}` : "",
@@ -325,7 +355,9 @@ $("stage").addEventListener("dblclick", e => {
 function drawArrows() {
   if (!stage) return;
   const on = state.show.forces && state.view !== "mode";
-  stage.setArrows(on ? arrowsOf(state.arrows, forces.moments.checked) : []);
+  const opening = state.view === "mode" ? [] : state.opening.map(a => ({ from: a.at, vector: a.vector, kind: "velocity" }));
+  if (!on && !opening.length && !stage.arrows.children.length) return;
+  stage.setArrows([...(on ? arrowsOf(state.arrows, forces.moments.checked) : []), ...opening]);
   stage.arrows.traverse(x => { if (x.material) { x.material.depthTest = false; x.renderOrder = 6; } });  // seen through bodies
 }
 
@@ -437,6 +469,7 @@ const act = {
   keep: () => send({ do: state.runs.B ? "forget" : "keep" }),
   python: () => send({ do: "script" }),
   help: () => $("keyboard").showModal(),
+  tour: () => { $("keyboard").close(); if (state.model) tour.begin(); },
   theme: () => setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"),
   open: () => $("file").click(),
   home: () => send({ do: "start" }),
@@ -468,6 +501,7 @@ function setUnits(what, name) {
   units[what] = name;
   remember(what, name);
   showUnits();
+  plots.later();
   if (state.model && state.q.length) buildSliders();
   if (draw.told) draw.tell(draw.told);
 }

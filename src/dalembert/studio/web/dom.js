@@ -1,8 +1,11 @@
 // Small things for the page: elements, numbers, tabs, toasts.
 
+/** An element of the page by its id.
+ @type {(id: string) => any} */
 export const $ = id => document.getElementById(id);
 
-/** An element: make("button", {className, onclick, …}, child, …). */
+/** An element: make("button", {className, onclick, …}, child, …).
+ @type {(tag: string, properties?: Record<string, any>, ...children: any[]) => any} */
 export function make(tag, properties = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {

@@ -1,22 +1,29 @@
 // Sketching: pens, gestures on the paper, dimensions that are typed. The sketch itself is the session's.
-import { $, make, number } from "./dom.js";
+import { $, make, number, toast } from "./dom.js";
 import { Stream } from "./link.js";
 import { paint, Sight2 } from "./paper.js";
 
 const NEAR = 13;  // pixels: a press this near to a pin means it
+const SETTLES = 600;  // ms after a sketch came, in which it is fitted into a paper that still changes its size
 const TWO = ["bar", "spring", "damper", "cylinder"];
 const HINTS = {
   select: "Drag a pin; click one or a member to choose it. Drag the paper to shift it.",
   pin: "Click where a pin is to be.", ground: "Click a pin to fix or free it, or the paper for a fixed pin.",
   bar: "Click its two ends.", plate: "Click its pins one after another; click the first again, or press Enter, to end.",
   slider: "Click its pin, then a point in its direction, or a bar to slide along.", motor: "Click a pin that joins two bodies.",
-  spring: "Click its two ends.", damper: "Click its two ends.", cylinder: "Click its two ends.", trace: "Click a pin to draw its path.",
+  spring: "Click its two ends.", damper: "Click its two ends.", cylinder: "Click its two ends.", trace: "Click a pin to show its path.",
+  follow: "Draw the path that the chosen or traced pin is to take; the lengths follow. A click takes the path away.",
 };
 
 export class Draw {
+  /** @type {any} */ studio;
+  /** @type {any} */ shown;
+  /** @type {any} */ chosen;
+  /** @type {any} */ pointers;
+
   /** studio: { state, link, units }; shown(on): the paper came or went. */
   constructor(studio, shown) {
-    Object.assign(this, { studio, shown, told: null, pen: "select", chosen: new Set(), pending: [], pointers: new Map(), drag: null });
+    Object.assign(this, { studio, shown, told: null, pen: "select", chosen: new Set(), pending: [], pointers: new Map(), drag: null, settling: 0, stroke: null });
     this.svg = $("paper");
     this.sight = new Sight2(this.svg);
     this.drags = new Stream(studio.link);
@@ -30,7 +37,11 @@ export class Draw {
     });
     addEventListener("keydown", e => this.key(e), true);
     this.take("select");
-    new ResizeObserver(() => { if (!$("draw").hidden) this.paint(); }).observe(this.svg);
+    new ResizeObserver(() => {
+      if ($("draw").hidden || !this.told) return;
+      if (performance.now() < this.settling) this.fit();  // panels beside it are just filled
+      else this.paint();
+    }).observe(this.svg);
   }
 
   get open() { return !$("draw").hidden; }
@@ -53,9 +64,10 @@ export class Draw {
     this.told = told;
     this.drags.answered();
     for (const name of this.chosen) if (!(name in told.sketch.pins) && !(name in told.sketch.members)) this.chosen.delete(name);
-    if (first) { this.show(true); this.fit(); }
+    if (first) { this.settling = Object.keys(told.sketch.pins).length ? performance.now() + SETTLES : 0; this.show(true); this.fit(); }
     if (!this.open) return;
-    this.paint();
+    if (told.fitted) this.fit();
+    else this.paint();
     if (!told.dragged) this.fields();
     const { pins } = told.sketch;
     $("pens").querySelector('[data-op="undo"]').disabled = !told.can_undo;
@@ -68,10 +80,10 @@ export class Draw {
 
   ready(on) { $("move-it").disabled = !on; }
 
-  fit() { this.sight.fit(Object.values(this.told.sketch.pins)); this.paint(); }
+  fit() { this.sight.fit([...Object.values(this.told.sketch.pins), ...this.told.wanted]); this.paint(); }
 
   paint() {
-    if (this.told) paint(this.sight, this.told, this.chosen, [...this.pending, ...(this.pending.length && this.at ? [this.at] : [])], this.studio.units);
+    if (this.told) paint(this.sight, this.told, this.chosen, this.stroke?.length > 1 ? this.stroke : [...this.pending, ...(this.pending.length && this.at ? [this.at] : [])], this.studio.units);
   }
 
   take(pen) {
@@ -112,7 +124,8 @@ export class Draw {
     return [e.clientX - box.left, e.clientY - box.top];
   }
 
-  near([px, py]) {
+  near(place) {
+    const [px, py] = place;
     let best = null, least = NEAR;
     for (const [name, p] of Object.entries(this.told.sketch.pins)) {
       const [x, y] = this.sight.px(p), far = Math.hypot(x - px, y - py);
@@ -129,6 +142,7 @@ export class Draw {
     const at = this.local(e);
     this.pointers.set(e.pointerId, at);
     if (this.pointers.size > 1) { this.drag = null; return; }
+    this.stroke = this.pen === "follow" ? [this.sight.metres(...at)] : null;
     this.drag = { pin: this.pen === "select" ? this.near(at) : null, start: at, member: e.target.closest?.(".member")?.dataset.name, far: false };
   }
 
@@ -139,7 +153,8 @@ export class Draw {
     if (before && this.pointers.size === 2) this.pinch(e.pointerId, at);
     else if (before && this.drag) {
       this.drag.far ||= Math.hypot(at[0] - this.drag.start[0], at[1] - this.drag.start[1]) > 4;
-      if (this.drag.far && this.drag.pin) this.drags.send({ do: "sketch", op: "drag", pin: this.drag.pin, to: this.at, ...this.snap() });
+      if (this.stroke) { if (this.drag.far) { this.stroke.push(this.at); this.paint(); } }
+      else if (this.drag.far && this.drag.pin) this.drags.send({ do: "sketch", op: "drag", pin: this.drag.pin, to: this.at, ...this.snap() });
       else if (this.drag.far) { this.sight.x -= (at[0] - before[0]) / this.sight.scale; this.sight.y += (at[1] - before[1]) / this.sight.scale; this.paint(); }
     } else if (this.pending.length) this.paint();
     if (before) this.pointers.set(e.pointerId, at);
@@ -155,8 +170,18 @@ export class Draw {
     if (!this.pointers.delete(e.pointerId) || !this.drag) return;
     const { drag } = this, at = this.local(e);
     this.drag = null;
+    if (this.stroke) return this.wish(drag.far && e.type === "pointerup" ? this.stroke : []);
     if (drag.far && drag.pin) { this.drags.waiting = null; this.send("drag", { pin: drag.pin, to: this.sight.metres(...at), ...this.snap(), end: true }); }
     else if (!drag.far && e.type === "pointerup") this.press(at, drag.member);
+  }
+
+  /** The path that a pin is to take: of the pin that is chosen, else of one whose path is shown. */
+  wish(path) {
+    this.stroke = null;
+    const { sketch } = this.told, [chosen] = [...this.chosen].filter(n => n in sketch.pins), pin = chosen ?? sketch.traced[0];
+    if (path.length && !pin) toast("Choose the pin that is to follow, or show its path; then draw.", "error");
+    else this.studio.send({ do: "follow", pin: pin ?? "", path });
+    this.paint();
   }
 
   /** A click with the pen at a place of the paper, perhaps on a member. */
@@ -219,7 +244,7 @@ export class Draw {
       else if (key === "d") done(() => this.act("copy"));
       return;
     }
-    const pens = { v: "select", n: "pin", g: "ground", b: "bar", p: "plate", s: "slider", m: "motor", t: "trace" };
+    const pens = { v: "select", n: "pin", g: "ground", b: "bar", p: "plate", s: "slider", m: "motor", t: "trace", w: "follow" };
     const ARROWS = { arrowleft: [-1, 0], arrowright: [1, 0], arrowup: [0, 1], arrowdown: [0, -1] };
     if (key === "escape") done(() => this.take("select"));
     else if (key === "enter" && this.pending.length) done(() => this.end());
@@ -235,6 +260,9 @@ export class Draw {
 
 /** Lengths and angles as the user wants to see them. */
 export class Units {
+  /** @type {any} */ angle;
+  /** @type {any} */ metres;
+
   constructor() { Object.assign(this, { angle: "deg", metres: "m" }); }
 
   factor(unit) { return unit.startsWith("rad") && this.angle === "deg" ? 180 / Math.PI : unit === "m" || unit === "m/s" ? (this.metres === "mm" ? 1000 : 1) : 1; }

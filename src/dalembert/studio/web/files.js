@@ -34,7 +34,7 @@ export function wireFiles(studio) {
     if (!what) return;
     menu(false);
     if (what === "picture") download(`${name}.png`, await studio.stage.screenshot());
-    else if (what === "video") film(studio, `${name}.webm`);
+    else if (what === "video") film(studio, name);
     else send({ do: "save", what });
   });
 }
@@ -43,15 +43,16 @@ export function wireFiles(studio) {
 function film(studio, name) {
   const { state, status, timeline } = studio;
   if (!state.runs.A) return toast("There is no run to film; simulate first.", "error");
-  const type = ["video/webm;codecs=vp9", "video/webm;codecs=vp8", "video/webm"].find(t => MediaRecorder.isTypeSupported(t));
+  const type = ["video/webm;codecs=vp9", "video/webm;codecs=vp8", "video/webm", "video/mp4"].find(t => MediaRecorder.isTypeSupported(t));
   const recorder = new MediaRecorder(studio.stage.canvas.captureStream(30), { mimeType: type, videoBitsPerSecond: 8e6 }), parts = [];
+  let cancelled = false;
   recorder.ondataavailable = e => parts.push(e.data);
-  recorder.cancel = () => { parts.cancelled = true; timeline.pause(); };
+  recorder.cancel = () => { cancelled = true; timeline.pause(); };
   recorder.onstop = () => {
     state.recorder = null;
     status("film", "");
-    if (parts.cancelled) toast("stopped: filming");
-    else download(name, new Blob(parts, { type: "video/webm" }));
+    if (cancelled) toast("stopped: filming");
+    else download(`${name}.${type.slice(6).split(";")[0]}`, new Blob(parts, { type: type.split(";")[0] }));
   };
   state.recorder = recorder;
   timeline.set(timeline.begin, false);

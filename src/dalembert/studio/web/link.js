@@ -15,6 +15,9 @@ export function decode(buffer) {
 }
 
 export class Link {
+  /** @type {any} */ changed;
+  /** @type {any} */ on;
+
   /** on: {event name: callback(header, arrays, rest)}; changed(open) when the connection opens or is lost. */
   constructor(on, changed) {
     Object.assign(this, { on, changed, wait: 250, last: new Map() });
@@ -62,6 +65,8 @@ export class Link {
 
 /** Sends the newest of many commands, one at a time: the next when the last was answered. */
 export class Stream {
+  /** @type {any} */ link;
+
   constructor(link) { Object.assign(this, { link, waiting: null, busy: false, timer: 0, sent: 0, latency: 0 }); }
 
   send(command) {

@@ -18,6 +18,10 @@ export function roundLength(x) {
 
 /** Where metres are on the paper: x to the right, y up. */
 export class Sight2 {
+  /** @type {any} */ x;
+  /** @type {any} */ y;
+  /** @type {any} */ svg;
+
   constructor(svg) { Object.assign(this, { svg, x: 0, y: 0, scale: 400 }); }
 
   get size() { return [this.svg.clientWidth || 600, this.svg.clientHeight || 400]; }
@@ -98,6 +102,7 @@ export function paint(sight, told, chosen, pending, units) {
     const there = n => sight.px(places[n] ?? sketch.pins[n]);
     for (const m of Object.values(sketch.members)) if (m.kind === "bar") out.push(path(m.pins.map(there), "dead", m.pins.length > 2));
   }
+  if (told.wanted?.length > 1) out.push(path(told.wanted.map(p => sight.px(p)), "wanted"));
   for (const c of told.curves) out.push(path(c.places.map(p => sight.px(p)), "curve"));
   for (const n of sketch.ground) out.push(groundSign(at(n)));
   const order = { slider: 1, motor: 3 };
@@ -121,6 +126,14 @@ export function paint(sight, told, chosen, pending, units) {
     group.append(shape("circle", { cx: x, cy: y, r: 7 }), shape("text", { x: x + 10, y: y - 9 }, name));
     out.push(group);
   }
-  if (pending.length) out.push(path(pending.map(p => sight.px(p)), "pending"), ...pending.map(p => { const [cx, cy] = sight.px(p); return shape("circle", { cx, cy, r: 4, class: "pending" }); }));
+  if (pending.length) out.push(path(pending.map(p => sight.px(p)), "pending"), ...(pending.length > 20 ? [] : pending).map(p => { const [cx, cy] = sight.px(p); return shape("circle", { cx, cy, r: 4, class: "pending" }); }));
   sight.svg.replaceChildren(...out);
+}
+
+/** A small picture of a sketch. */
+export function thumbnail(sketch) {
+  const svg = shape("svg", { viewBox: "0 0 320 220", class: "paper thumbnail", "aria-hidden": "true" });
+  const sight = new Sight2({ clientWidth: 320, clientHeight: 220, replaceChildren: (...all) => svg.replaceChildren(...all) });
+  paint(sight.fit(Object.values(sketch.pins)), { sketch, edges: [], curves: [], dead: [] }, new Set(), [], null);
+  return svg;
 }

@@ -15,9 +15,16 @@ export function ticks(low, high, count) {
 }
 
 export class Plots {
-  /** seek(t): the time that was clicked. */
-  constructor(seek) {
-    Object.assign(this, { runs: {}, group: "positions", hidden: new Set(), shownGroups: "", t: null, hover: null, seek });
+  /** @type {any} */ colors;
+  /** @type {any} */ t;
+  /** @type {any} */ seek;
+  /** @type {any} */ runs;
+  /** @type {any} */ units;
+  /** @type {any} */ hidden;
+
+  /** units: of what is shown; seek(t): the time that was clicked. */
+  constructor(units, seek) {
+    Object.assign(this, { units, colors: {}, near: null, runs: {}, group: "positions", hidden: new Set(), shownGroups: "", t: null, hover: null, seek });
     this.canvas = $("plot");
     const at = e => {
       const box = this.canvas.getBoundingClientRect();
@@ -27,6 +34,14 @@ export class Plots {
     this.canvas.addEventListener("pointermove", e => { this.hover = at(e); if (this.pressed) this.seek(this.hover, false); this.later(); });
     this.canvas.addEventListener("pointerup", e => { this.pressed = false; this.seek(at(e), true); });
     this.canvas.addEventListener("pointerleave", () => { this.hover = null; this.later(); });
+    this.canvas.addEventListener("wheel", e => { e.preventDefault(); this.zoom(Math.exp(0.002 * e.deltaY), at(e)); }, { passive: false });
+    this.canvas.addEventListener("dblclick", () => this.zoom(Infinity));
+    this.canvas.addEventListener("keydown", e => {
+      const factor = { "+": 0.7, "=": 0.7, "-": 1 / 0.7, "0": Infinity }[e.key];
+      if (!factor) return;
+      e.preventDefault();
+      this.zoom(factor, this.t ?? undefined);
+    });
     this.select = tabs($("groups"), tab => { this.group = tab.dataset.group; this.legend(); this.later(); });
     new ResizeObserver(() => this.later()).observe(this.canvas);
     this.groups();
@@ -41,6 +56,7 @@ export class Plots {
   setRun(slot, run) {
     if (run) this.runs[slot] = run;
     else delete this.runs[slot];
+    if (!run || this.near?.[1] > this.whole[1]) this.near = null;
     this.groups();
     this.legend();
     this.later();
@@ -64,9 +80,28 @@ export class Plots {
     const out = [], palette = document.documentElement.dataset.theme === "dark" ? DARK : COLORS;
     for (const slot of ["B", "A"]) {
       const list = (this.runs[slot]?.series ?? []).filter(s => s.group === this.group);
-      list.forEach((s, k) => out.push({ ...s, slot, color: palette[k % palette.length] }));
+      const used = new Map();
+      list.forEach((s, k) => out.push({ ...s, slot, factor: this.units.factor(s.unit), unit: this.units.name(s.unit), color: this.color(s, used) ?? palette[k % palette.length] }));
     }
     return out;
+  }
+
+  /** The colour of the body that a joint moves; its second coordinate is lighter. */
+  color(s, used) {
+    const joint = Object.keys(this.colors).find(j => s.name === j || s.name.startsWith(`${j}.`));
+    if (!joint || !["positions", "velocities"].includes(s.group)) return null;
+    const share = [100, 62, 40][used.get(joint) ?? 0] ?? 25;
+    used.set(joint, (used.get(joint) ?? 0) + 1);
+    return share === 100 ? this.colors[joint] : `color-mix(in srgb, ${this.colors[joint]} ${share}%, ${document.documentElement.dataset.theme === "dark" ? "white" : "black"})`;
+  }
+
+  /** Look closer about a time, for a factor below 1, or see more; without end: all of it. */
+  zoom(factor, about = 0.5 * (this.span[0] + this.span[1])) {
+    if (!Object.keys(this.runs).length) return;
+    const [a, b] = this.span, [low, high] = this.whole, wide = Math.max((b - a) * factor, 1e-6 * (high - low));
+    const start = Math.min(Math.max(about - (about - a) * wide / (b - a || 1), low), Math.max(high - wide, low));
+    this.near = wide < high - low ? [start, start + wide] : null;
+    this.later();
   }
 
   legend() {
@@ -87,7 +122,9 @@ export class Plots {
     }), ...(this.runs.B ? [make("span", { className: "hint", textContent: `dashed: ${this.runs.B.name}` })] : []));
   }
 
-  get span() {
+  get span() { return this.near ?? this.whole; }
+
+  get whole() {
     const runs = Object.values(this.runs);
     return [Math.min(...runs.map(r => r.begin)), Math.max(...runs.map(r => r.begin + r.duration))];
   }
@@ -108,14 +145,18 @@ export class Plots {
       g.fillText("Simulate, and the curves are here.", w / 2, h / 2);
       return;
     }
-    const log = this.group === "evidence", value = y => log ? Math.log10(Math.max(Math.abs(y), 1e-17)) : y;
+    const log = this.group === "evidence", value = (y, s) => log ? Math.log10(Math.max(Math.abs(y), 1e-17)) : y * s.factor;
+    const [a, b] = this.span;
     let low = Infinity, high = -Infinity;
-    for (const s of list) for (const y of s.y) { const v = value(y); if (Number.isFinite(v)) { low = Math.min(low, v); high = Math.max(high, v); } }
+    for (const s of list) s.y.forEach((y, k) => {
+      const v = value(y, s);
+      if (Number.isFinite(v) && (!this.near || (s.t[k] >= a && s.t[k] <= b))) { low = Math.min(low, v); high = Math.max(high, v); }
+    });
     if (!(low <= high)) [low, high] = [0, 1];
     const most = Math.max(Math.abs(low), Math.abs(high));
     const room = Math.max(0.06 * (high - low), 1e-9 * most, log ? 0.3 : most < 1e-12 ? 1 : 0);  // all zero: from −1 to 1
     [low, high] = [low - room, high + room];
-    const [a, b] = this.span, X = t => LEFT + (w - LEFT - RIGHT) * (t - a) / (b - a || 1), Y = v => TOP + (h - TOP - BOTTOM) * (high - v) / (high - low);
+    const X = t => LEFT + (w - LEFT - RIGHT) * (t - a) / (b - a || 1), Y = v => TOP + (h - TOP - BOTTOM) * (high - v) / (high - low);
     g.strokeStyle = line;
     g.fillStyle = soft;
     g.lineWidth = 1;
@@ -146,12 +187,12 @@ export class Plots {
       g.lineWidth = s.slot === "B" ? 1.2 : 1.7;
       g.setLineDash(s.slot === "B" ? [5, 4] : []);
       g.beginPath();
-      s.t.forEach((t, k) => { const x = X(t), y = Y(value(s.y[k])); if (k) g.lineTo(x, y); else g.moveTo(x, y); });
+      s.t.forEach((t, k) => { const x = X(t), y = Y(value(s.y[k], s)); if (k) g.lineTo(x, y); else g.moveTo(x, y); });
       g.stroke();
     }
     g.restore();
     g.setLineDash([]);
-    const unit = [...new Set(list.map(s => s.unit))].slice(0, 2).join(", ");
+    const unit = [...new Set(list.map(s => s.unit).filter(Boolean))].slice(0, 2).join(", ");
     if (unit) { g.textAlign = "right"; g.fillStyle = soft; g.fillText(unit, LEFT - 14, h - BOTTOM / 2 + 2); }  // below its numbers
     for (const [t, strong] of [[this.t, true], [this.hover, false]]) {
       if (t == null) continue;
@@ -163,7 +204,7 @@ export class Plots {
   }
 
   readout(g, list, t, x, w) {
-    const lines = [`t = ${number(t, 5)} s`, ...list.filter(s => s.slot === "A").slice(0, 8).map(s => `${s.name} ${number(at(s, t), 5)}`)];
+    const lines = [`t = ${number(t, 5)} s`, ...list.filter(s => s.slot === "A").slice(0, 8).map(s => `${s.name} ${number(at(s, t) * s.factor, 5)} ${s.unit}`)];
     const width = Math.max(...lines.map(l => g.measureText(l).width)) + 14, left = x + width + 14 < w ? x + 8 : x - width - 8;
     g.fillStyle = color("panel");
     g.globalAlpha = 0.92;

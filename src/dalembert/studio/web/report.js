@@ -95,19 +95,26 @@ export class Report {
   }
 }
 
-const CERTAIN = "#d62728", UNSURE = "#e69f00", MOMENT = "#8e44ad";
+const CERTAIN = "#d62728", UNSURE = "#e69f00", MOMENT = "#8e44ad", SMALL = 0.02;  // of the largest: smaller ones have no number
 
 /** Arrows for the stage. */
 export function arrowsOf(list, moments) {
   const out = [];
+  const most = kind => Math.max(...list.map(a => Math.hypot(...a[kind])), 0), longest = { force: most("force"), moment: most("moment") };
+  const said = (a, kind, unit) => {
+    const size = Math.hypot(...a[kind]);
+    return size > SMALL * longest[kind] ? `${number(size, 3)} ${unit}${a.determinate ? "" : " ?"}` : a.determinate ? "" : "?";
+  };
   for (const a of list) {
-    out.push({ from: a.at, vector: a.force, kind: "force", color: a.determinate ? CERTAIN : UNSURE, label: a.determinate ? "" : "?" });
-    if (moments) out.push({ from: a.at, vector: a.moment, kind: "moment", color: a.determinate ? MOMENT : UNSURE, label: a.determinate ? "" : "?" });
+    out.push({ from: a.at, vector: a.force, kind: "force", color: a.determinate ? CERTAIN : UNSURE, label: said(a, "force", "N") });
+    if (moments) out.push({ from: a.at, vector: a.moment, kind: "moment", color: a.determinate ? MOMENT : UNSURE, label: said(a, "moment", "N m") });
   }
   return out;
 }
 
 export class Forces {
+  /** @type {any} */ highlight;
+
   constructor(element, highlight, changed) {
     Object.assign(this, { element, highlight, list: [] });
     this.moments = make("input", { type: "checkbox", onchange: changed });

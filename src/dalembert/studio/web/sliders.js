@@ -3,6 +3,9 @@ import { make, number } from "./dom.js";
 
 /** One slider with its number; changed(value) follows the hand. */
 class Slider {
+  /** @type {any} */ low;
+  /** @type {any} */ high;
+
   constructor({ name, unit = "", units = null, low, high, value, limits = false, drive = false, zero = false }, changed) {
     this.name = name;
     this.changed = changed;
@@ -59,6 +62,9 @@ class Slider {
 }
 
 export class Sliders {
+  /** @type {any} */ all;
+  /** @type {any} */ element;
+
   constructor(element) { Object.assign(this, { element, all: new Map() }); }
 
   build(list, changed) {

@@ -16,6 +16,8 @@ function figure(label) {
 }
 
 export class Linear {
+  /** @type {any} */ send;
+
   /** send(command). */
   constructor(element, send) {
     Object.assign(this, { element, send, model: null, chosen: -1, response: null });
@@ -138,6 +140,8 @@ function shade(x) {
 }
 
 export class Map2 {
+  /** @type {any} */ send;
+
   constructor(element, send) {
     Object.assign(this, { element, send, map: null, model: null });
     this.canvas = figure("Map of the workspace; click a place to go there");
@@ -199,7 +203,7 @@ export class Map2 {
 
   draw() {
     if (!this.map || !this.canvas.clientWidth) return;
-    const [g, w, h] = drawing(this.canvas), { n, m, values, axes, top } = this.map, b = this.box();
+    const [g, , h] = drawing(this.canvas), { n, m, values, axes, top } = this.map, b = this.box();
     for (let i = 0; i < n; i++) for (let j = 0; j < m; j++) {
       const v = values[i * m + j];
       if (v < 0) continue;
@@ -226,7 +230,8 @@ export class Map2 {
     return i >= 0 && i < n && j >= 0 && j < m ? [i, j] : null;
   }
 
-  label([i, j]) {
+  label(place) {
+    const [i, j] = place;
     const { n, m, axes, values } = this.map, at = (a, k, c) => a.low + (a.high - a.low) * k / Math.max(c - 1, 1), v = values[i * m + j];
     return `${axes[0].name} ${number(at(axes[0], i, n))}${axes[1] ? `, ${axes[1].name} ${number(at(axes[1], j, m))}` : ""}: ${v < 0 ? "not reached" : number(v, 3)}`;
   }

@@ -10,6 +10,8 @@ export function posesAt(run, t, out = new Float32Array(run.size)) {
 }
 
 export class Timeline {
+  /** @type {any} */ changed;
+
   /** changed(t, settled): the clock was moved, by playing or by hand. */
   constructor(changed) {
     Object.assign(this, { changed, run: null, t: 0, playing: false });

@@ -19,6 +19,10 @@ MODULES = {
     "dalembert/solids.js": "solids.js",
     "dalembert/marks.js": "marks.js",
     "dalembert/sight.js": "sight.js",
+    "dalembert/overlays.js": "overlays.js",
+    "dalembert/ground.js": "ground.js",
+    "dalembert/gizmo.js": "gizmo.js",
+    "dalembert/pointer.js": "pointer.js",
     "dalembert/stage.js": "stage.js",
     "dalembert/poses.js": "poses.js",
 }

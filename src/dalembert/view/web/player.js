@@ -30,7 +30,7 @@ export function passageAt(run, t) {
 }
 
 export function main(run) {
-  const $ = id => document.getElementById(id), span = run.end - run.start || 1, scene = run.scene;
+  const $ = /** @type {(id: string) => any} */ (id => document.getElementById(id)), span = run.end - run.start || 1, scene = run.scene;
   const dark = matchMedia?.("(prefers-color-scheme: dark)").matches;
   const wantTheme = /[#&](light|dark)\b/.exec(location.hash)?.[1] ?? (dark ? "dark" : "light");
   const data = decode(run.motion.columns, run.count, run.motion.steps);
@@ -61,7 +61,7 @@ export function main(run) {
   for (const [name, t] of run.events ?? []) mark("event", `${name}, ${t.toPrecision(5)} s`, t);
   for (const factor of [0.1, 0.2, 0.5, 1, 2, 5, 10]) {
     const value = factor * run.speed;
-    $("speed").add(new Option(`${Number(value.toPrecision(2))}×`, value, factor === 1, factor === 1));
+    $("speed").add(new Option(`${Number(value.toPrecision(2))}×`, String(value), factor === 1, factor === 1));
   }
   const toggles = { names: "Names", mass: "Mass", ...(scene.frames.length && { frames: "Frames" }), ...(forces && { forces: "Forces" }), grid: "Grid" };
   for (const [name, text] of Object.entries(toggles)) {

@@ -7,6 +7,10 @@ const NAMED = {  // yaw about up and pitch, degrees, from the picture's own axes
 };
 
 export class Sight {
+  /** @type {any} */ right;
+  /** @type {any} */ up;
+  /** @type {any} */ towards;
+
   /** axes: right, up, towards of the scene; `changed` is called after every move. */
   constructor(canvas, axes, planar, eye, changed) {
     this.eyeAngles = eye ?? NAMED.corner;

@@ -40,7 +40,10 @@ stage.dispose()
 */
 import * as T from "three";
 import { coil, geometryOf } from "dalembert/solids.js";
-import { grid, label, massSign, roundLength, triad, vectorArrow } from "dalembert/marks.js";
+import { gizmo } from "dalembert/gizmo.js";
+import { ground } from "dalembert/ground.js";
+import { overlays } from "dalembert/overlays.js";
+import { pointer } from "dalembert/pointer.js";
 import { Sight } from "dalembert/sight.js";
 
 const THEMES = {
@@ -48,12 +51,15 @@ const THEMES = {
   dark: { back: "#12171d", line: "#8fa3b8", text: "#e6edf3", strength: 0.42, sky: "#dfe8f2", earth: "#39424d", shadow: 0.45 },
 };
 const LINKS = { rod: "#5d6670", cable: "#6b7480", muscle: "#a63a32", spring: "#7b8794", actuator: "#b06000", gap: "#c00000" };
-const ARROWS = { force: "#d62728", moment: "#8e44ad", velocity: "#1f77b4", input: "#e67e22" };
 const SHOWN = { frames: false, grid: true, mass: false, names: false, gravity: true, axes: true, joints: true, links: true, ground: true, shadows: true };
 const Z = new T.Vector3(0, 0, 1);
 
-class Stage {
+/** What overlays.js, ground.js, gizmo.js and pointer.js add is not known to a type checker. @type {new () => any} */
+const Added = class {};
+
+class Stage extends Added {
   constructor(element, scene, options) {
+    super();
     Object.assign(this, { element, scene, options, unit: scene.length || 1, dirty: false, callbacks: {}, drag: null });
     this.shown = { ...SHOWN, shadows: scene.bodies.length <= 60 };
     this.origin = [0, 0, 0];
@@ -123,20 +129,6 @@ class Stage {
     this.place();
   }
 
-  lights() {
-    const { right, up, towards } = this.sight;
-    this.sky = new T.HemisphereLight("#ffffff", "#b9c0c8", 1.5);
-    this.sky.position.copy(up);
-    this.sun = new T.DirectionalLight("#ffffff", this.scene.planar ? 1.3 : 2.1);
-    this.sunWay = up.clone().multiplyScalar(this.scene.planar ? 1 : 2).addScaledVector(towards, this.scene.planar ? 2 : 1.1).addScaledVector(right, -0.7).normalize();
-    this.sun.castShadow = this.shown.shadows;
-    this.sun.shadow.mapSize.set(1024, 1024);
-    this.sun.shadow.bias = -0.0006;
-    this.sun.shadow.normalBias = 0.012;
-    this.lamp = new T.DirectionalLight("#ffffff", 0.7);
-    this.world.add(this.sky, this.sun, this.sun.target, this.lamp, this.lamp.target);
-  }
-
   material(color, opacity = 1) {
     return new T.MeshStandardMaterial({ color, roughness: 0.58, metalness: 0.08, transparent: opacity < 1, opacity, side: opacity < 1 ? T.DoubleSide : T.FrontSide });
   }
@@ -194,23 +186,6 @@ class Stage {
     }
     this.world.add(group);
     return group;
-  }
-
-  makeGizmo() {
-    this.gizmo = new T.Scene();
-    this.gizmoEye = new T.OrthographicCamera(-1.5, 1.5, 1.5, -1.5, 0.1, 10);
-    this.gizmoAxes = triad(1, 0.045, true);
-    this.gizmo.add(this.gizmoAxes);
-    const g = new T.Vector3(...this.scene.gravity);
-    if (g.length() > 0) {
-      this.gizmoGravity = vectorArrow(0.95, 0.035, "#7f8c8d", false);
-      this.gizmoGravity.quaternion.setFromUnitVectors(Z, g.normalize());
-      const text = label("g", "#7f8c8d", 14);
-      text.position.copy(g).multiplyScalar(1.22);
-      this.gizmo.add(this.gizmoGravity, text);
-      this.gizmoGravityText = text;
-    }
-    this.gizmo.add(new T.AmbientLight("#ffffff", 2));
   }
 
   makeCamera() {
@@ -286,90 +261,6 @@ class Stage {
     this.lastFollowed = here.clone();
   }
 
-  /** The floor and the sun go along with what is followed, the floor by whole steps of its grid. */
-  moveFloor(way) {
-    const { right, up, towards } = this.sight, step = this.gridStep / this.unit;
-    const flat = n => Math.round(way.dot(n) / step) * step;
-    this.floor.position.set(0, 0, 0).addScaledVector(right, flat(right)).addScaledVector(this.scene.planar ? up : towards, flat(this.scene.planar ? up : towards));
-    this.sun.target.position.copy(this.sunAt).add(way);
-    this.sun.position.copy(this.sunAt).add(way).addScaledVector(this.sunWay, this.sunFar);
-  }
-
-  setTraces(traces) {
-    this.traces.children.forEach(x => { x.geometry.dispose(); x.material.dispose(); });
-    this.traces.clear();
-    for (const trace of traces) {
-      const flat = [];
-      for (let i = 0; i < trace.points.length; i += 3) flat.push(...this.toStage(trace.points[i], trace.points[i + 1], trace.points[i + 2]).toArray());
-      if (flat.length < 6) continue;
-      for (const [opacity, whole] of [[0.25, true], [0.95, false]]) {
-        const line = new T.Line2(new T.LineGeometry().setPositions(flat), new T.LineMaterial({ color: trace.color ?? "#7a3e9d", linewidth: 2.2, transparent: true, opacity, depthWrite: false }));
-        line.userData = { whole, segments: flat.length / 3 - 1 };
-        line.frustumCulled = false;
-        line.renderOrder = 3;
-        if (!whole) line.geometry.instanceCount = Math.max(0, Math.min((trace.done ?? flat.length / 3) - 1, flat.length / 3 - 1));
-        this.traces.add(line);
-      }
-    }
-    this.invalidate();
-  }
-
-  setDone(k) {
-    for (const line of this.traces.children) {
-      if (!line.userData.whole) line.geometry.instanceCount = Math.max(0, Math.min(k - 1, line.userData.segments));
-    }
-    this.invalidate();
-  }
-
-  setArrows(arrows) {
-    this.arrows.traverse(x => { x.geometry?.dispose(); x.material?.map?.dispose(); x.material?.dispose(); });
-    this.arrows.clear();
-    const longest = {}, size = v => Math.hypot(...v);
-    for (const a of arrows) longest[a.kind] = Math.max(longest[a.kind] ?? 0, size(a.vector));
-    for (const a of arrows) {
-      const scale = a.scale ?? (0.3 * this.unit) / (longest[a.kind] || 1), length = size(a.vector) * scale / this.unit;
-      if (!(length > 1e-4)) continue;
-      const color = a.color ?? ARROWS[a.kind] ?? "#d62728";
-      const radius = Math.min(0.4 * this.scene.thickness / this.unit, 0.1 * length);
-      const drawn = vectorArrow(length, radius, color, a.kind === "moment");
-      const way = new T.Vector3(...a.vector).normalize();
-      drawn.position.copy(this.toStage(...a.from));
-      drawn.quaternion.setFromUnitVectors(Z, way);
-      this.arrows.add(drawn);
-      if (a.label) {
-        const text = label(a.label, color, 14);
-        text.position.copy(drawn.position).addScaledVector(way, length + 0.03);
-        this.arrows.add(text);
-      }
-    }
-    this.invalidate();
-  }
-
-  highlight(names, color = "#ffb300") {
-    const wanted = new Set(typeof names === "string" ? [names] : names ?? []);
-    for (const group of this.bodies) {
-      const { body, materials } = group.userData;
-      for (const m of materials.values()) this.glow(m, wanted.has(body.name), color);
-    }
-    for (const group of this.links) this.glow(group.userData.material, wanted.has(group.userData.link.name), color);
-    this.halo.children.forEach(x => x.geometry.dispose());
-    this.halo.clear();
-    const r = 2.4 * this.scene.thickness / this.unit;
-    for (const place of [...this.scene.joints.map(j => ({ name: j.name, ...j.b })), ...this.scene.frames]) {
-      if (!wanted.has(place.name)) continue;
-      const ball = new T.Mesh(new T.SphereGeometry(r, 24, 16), new T.MeshBasicMaterial({ color, transparent: true, opacity: 0.45, depthTest: false }));
-      ball.userData = place;
-      ball.renderOrder = 8;
-      this.halo.add(ball);
-    }
-    this.invalidate();
-  }
-
-  glow(material, on, color) {
-    material.emissive.set(on ? color : "#000000");
-    material.emissiveIntensity = on ? 0.75 : 1;
-  }
-
   // --- looks ----------------------------------------------------------------------------------------------------------
 
   setTheme(name) {
@@ -391,79 +282,6 @@ class Stage {
     this.bodies[0].visible = this.shown.ground;
     for (const group of this.bodies) for (const mesh of group.children) if (mesh.userData.joint) mesh.visible = this.shown.joints;
     this.sun.castShadow = this.shown.shadows;
-    this.invalidate();
-  }
-
-  makeExtras() {
-    this.extras.clear();
-    const r = this.scene.thickness / this.unit, color = this.theme.text;
-    const put = (object, body, position, quaternion) => {
-      object.userData = { ...object.userData, body, position, quaternion };
-      this.extras.add(object);
-    };
-    if (this.shown.frames) for (const f of this.scene.frames) {
-      put(triad(0.12, 0.006), f.body, f.position, f.quaternion);
-      put(label(f.name, color, 14, this.theme.back), f.body, f.position);
-    }
-    if (this.shown.mass) for (const [k, b] of this.scene.bodies.entries()) if (b.com && b.mass > 0) put(massSign(), k, b.com);
-    if (this.shown.names) {
-      for (const [k, b] of this.scene.bodies.entries()) if (k) put(label(b.name, this.ink(b.color), 15, this.theme.back), k, b.com ?? [0, 0, 0]);
-      for (const j of this.scene.joints) if (j.glyph !== "none") put(label(j.name, color, 13, this.theme.back), j.b.body, j.b.position);
-    }
-    this.extras.children.forEach(x => { x.userData.lift = 1.5 * r; });
-  }
-
-  /** A body's colour as ink: dark on light, light on dark. */
-  ink(color) {
-    const c = new T.Color(color), hsl = c.getHSL({});
-    return `#${c.setHSL(hsl.h, hsl.s, this.themeName === "dark" ? Math.max(hsl.l, 0.68) : Math.min(hsl.l, 0.34)).getHexString()}`;
-  }
-
-  /** Hide names that would cover others: those of bodies come first. */
-  untangle() {
-    const { width, height, eye } = this.sight, taken = [], v = new T.Vector3();
-    for (const x of this.extras.children) {
-      if (!x.isSprite || !x.userData.text) continue;
-      v.copy(x.position).project(eye);
-      const h = 1.35 * x.userData.pixels, w = h * x.userData.aspect, a = (v.x + 1) / 2 * width, b = (1 - v.y) / 2 * height;
-      const free = taken.every(([c, d, u, s]) => Math.abs(a - c) > 0.46 * (w + u) || Math.abs(b - d) > 0.36 * (h + s));
-      x.visible = free && v.z < 1;
-      if (x.visible) taken.push([a, b, w, h]);
-    }
-  }
-
-  /** The floor below a spatial machine, or a grid behind a planar one, as far as the points reach. */
-  setGrid(points) {
-    this.gridPoints = points;
-    if (this.floor) { this.world.remove(this.floor); this.floor.traverse(x => { x.geometry?.dispose(); x.material?.dispose(); }); }
-    this.floor = new T.Group();
-    this.world.add(this.floor);
-    if (!points.length) return;
-    const planar = this.scene.planar, { right, up, towards } = this.sight;
-    const normal = planar ? towards : up, v = planar ? up : towards, centre = new T.Vector3();
-    let low = Infinity, high = -Infinity;
-    const span = n => { const d = points.map(p => p.dot(n)); return [Math.min(...d), Math.max(...d)]; };
-    [low, high] = span(normal);
-    const [a, b] = [span(right), span(v)], reach = Math.max(a[1] - a[0], b[1] - b[0], 0.2 * (high - low), 1e-6);
-    const step = roundLength(this.unit * reach / 7) / this.unit;
-    this.gridStep = step * this.unit;
-    const origin = this.toStage(0, 0, 0), snap = (x, o) => o + Math.round((x - o) / step) * step;
-    const given = this.options.floor;
-    const height = given != null && !planar ? (given - this.origin.reduce((s, x, i) => s + x * up.getComponent(i), 0)) / this.unit : low - (planar ? 0.02 : 1e-3);
-    centre.addScaledVector(right, snap((a[0] + a[1]) / 2, origin.dot(right))).addScaledVector(v, snap((b[0] + b[1]) / 2, origin.dot(v))).addScaledVector(normal, height);
-    const count = Math.ceil(reach * (planar ? 1.6 : 1.25) / step);
-    if (this.shown.grid) this.floor.add(grid(centre, right, v, step, count, this.theme.line, (planar ? 0.7 : 1) * this.theme.strength));
-    const plane = new T.Mesh(new T.PlaneGeometry(20 * reach, 20 * reach), new T.ShadowMaterial({ opacity: this.theme.shadow }));
-    plane.quaternion.setFromUnitVectors(Z, normal);
-    plane.position.copy(centre).addScaledVector(normal, -1e-3);
-    plane.receiveShadow = true;
-    this.floor.add(plane);
-    const middle = centre.clone().addScaledVector(normal, (high - low) / 2), size = Math.max(reach, high - low);
-    [this.sunAt, this.sunFar, this.followedWay] = [middle, 4 * size, null];
-    this.sun.target.position.copy(middle);
-    this.sun.position.copy(middle).addScaledVector(this.sunWay, 4 * size);
-    Object.assign(this.sun.shadow.camera, { left: -size, right: size, top: size, bottom: -size, near: 0.5 * size, far: 8 * size });
-    this.sun.shadow.camera.updateProjectionMatrix();
     this.invalidate();
   }
 
@@ -496,64 +314,6 @@ class Stage {
     const low = [Infinity, Infinity, Infinity], high = [-Infinity, -Infinity, -Infinity];
     for (const c of this.corners()) this.toMetres(c).forEach((x, i) => { low[i] = Math.min(low[i], x); high[i] = Math.max(high[i], x); });
     return { low, high };
-  }
-
-  // --- the pointer ----------------------------------------------------------------------------------------------------
-
-  ray(x, y) {
-    const box = this.canvas.getBoundingClientRect();
-    const caster = new T.Raycaster();
-    this.sight.eye.updateMatrixWorld();
-    caster.setFromCamera(new T.Vector2(2 * (x - box.left) / box.width - 1, 1 - 2 * (y - box.top) / box.height), this.sight.eye);
-    return caster;
-  }
-
-  pick(x, y) {
-    const solids = this.bodies.flatMap(g => g.children);
-    for (const [dx, dy] of [[0, 0], [6, 0], [-6, 0], [0, 6], [0, -6]]) {
-      const hit = this.ray(x + dx, y + dy).intersectObjects(solids, false)[0];
-      if (!hit) continue;
-      const { index, joint } = hit.object.userData, own = this.bodies[index].worldToLocal(hit.point.clone());
-      return { body: this.scene.bodies[index].name, joint: joint || null, point: this.toMetres(hit.point), pointInBody: own.toArray().map(v => v * this.unit), distance: hit.distance * this.unit };
-    }
-    return null;
-  }
-
-  onDrag(callbacks) {
-    this.callbacks = callbacks ?? {};
-  }
-
-  watch() {
-    const down = e => {
-      if (e.button !== 0 || !this.callbacks.start || this.drag) return;
-      const hit = this.pick(e.clientX, e.clientY);
-      if (!hit || hit.body === this.scene.bodies[0].name || !this.callbacks.start(hit, e)) return;
-      e.stopImmediatePropagation();
-      const normal = this.scene.planar ? this.sight.towards : this.sight.eye.getWorldDirection(new T.Vector3());
-      this.drag = { hit, id: e.pointerId, plane: new T.Plane().setFromNormalAndCoplanarPoint(normal, this.toStage(...hit.point)) };
-      this.canvas.setPointerCapture(e.pointerId);
-    };
-    const move = e => {
-      if (!this.drag) {
-        if (this.callbacks.hover && !e.buttons) this.callbacks.hover(this.pick(e.clientX, e.clientY), e);
-        return;
-      }
-      e.stopImmediatePropagation();
-      const target = this.ray(e.clientX, e.clientY).ray.intersectPlane(this.drag.plane, new T.Vector3());
-      if (target) this.callbacks.move?.({ ...this.drag.hit, target: this.toMetres(target), event: e });
-    };
-    const up = e => {
-      if (!this.drag) return;
-      e.stopImmediatePropagation();
-      const { hit } = this.drag;
-      this.drag = null;
-      this.callbacks.end?.({ ...hit, event: e });
-    };
-    const listen = [["pointerdown", down], ["pointermove", move], ["pointerup", up], ["pointercancel", up]];
-    for (const [name, f] of listen) this.canvas.addEventListener(name, f, { capture: true });
-    this.observer = new ResizeObserver(() => this.resize());
-    this.observer.observe(this.element);
-    this.resize();
   }
 
   resize() {
@@ -600,24 +360,6 @@ class Stage {
     this.events?.frame?.forEach(f => f());
   }
 
-  sizeSprite(sprite) {
-    const { pixels, aspect } = sprite.userData, k = pixels * 1.35 * this.sight.pixel(sprite.getWorldPosition(new T.Vector3()));
-    sprite.scale.set(k * aspect, k, 1);
-  }
-
-  renderGizmo() {
-    const r = this.renderer, size = Math.min(104, 0.3 * this.sight.height), e = this.gizmoEye;
-    const way = this.sight.eye.getWorldDirection(new T.Vector3());
-    e.up.copy(this.sight.eye.up);
-    e.position.copy(way).multiplyScalar(-5);
-    e.quaternion.copy(this.sight.eye.quaternion);
-    if (this.gizmoGravity) this.gizmoGravity.visible = this.gizmoGravityText.visible = this.shown.gravity;
-    this.gizmo.traverse(x => x.isSprite && x.scale.set(0.42 * x.userData.aspect, 0.42, 1));
-    r.clearDepth();
-    r.setViewport(6, 6, size, size);
-    r.render(this.gizmo, e);
-  }
-
   on(name, f) {
     this.events ??= {};
     (this.events[name] ??= []).push(f);
@@ -637,6 +379,8 @@ class Stage {
     this.canvas.remove();
   }
 }
+
+Object.assign(Stage.prototype, overlays, ground, gizmo, pointer);
 
 for (const name of Object.keys(SHOWN)) {
   Stage.prototype[`show${name[0].toUpperCase()}${name.slice(1)}`] = function (on) { this.show({ [name]: on }); };
