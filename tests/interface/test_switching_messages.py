@@ -50,10 +50,6 @@ def test_bad_runs_are_refused_before_they_begin():
     ):
         with pytest.raises(da.DalembertError, match=text):
             da.simulate(system, options.pop("state", {"z": 1.0}), 1.0, **options)
-    pushed = ball()
-    pushed.add_motor("push", "z")
-    with pytest.raises(da.ArgumentError, match=r"only da\.simulate and da\.ensemble follow"):
-        da.environment(pushed.compile(), {"z": 1.0}, period=0.1, actions={"push": (-1.0, 1.0)}, reward=max)
     run = da.simulate(system, {"z": 1.0}, 1.0)
     with pytest.raises(da.ArgumentError, match="structure of the run changes"):
         da.sensitivities(run, of=["z"], wrt=["held:z"], method="adjoint")

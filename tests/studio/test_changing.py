@@ -82,6 +82,21 @@ def test_a_block_that_slides_feels_friction_against_its_way(opened):
     assert desk.last("pose")[0]["q"][0] == pytest.approx(a * 0.6**2 / 2, rel=1e-8)
 
 
+def test_a_ball_on_a_slide_is_held_by_a_sphere_where_they_touch(opened):
+    """A ball that slides along an axis rests on a fixed one: the normal is the line of centres."""
+    m, up = da.Mechanism("rest", gravity=(0, 0, -G)), np.array([np.sin(0.4), 0, np.cos(0.4)])
+    m.add_joint("x", da.Prismatic(up), m.ground, m.add_body("ball", mass=2.0))
+    m.add_contact("touch", "ball", radius=0.1, on_radius=0.3)
+    system = m.compile()
+    desk = opened(system, system.state({"x": 0.4}))
+    desk.do("simulate", time=0.1)
+    desk.do("seek", slot="A", t=0.05)
+    assert not desk.errors()
+    pressed = arrow(desk, "touch", "ball")
+    np.testing.assert_allclose(pressed["force"], 2.0 * G * np.cos(0.4) * up, atol=1e-9)
+    np.testing.assert_allclose(pressed["at"], 0.3 * up, atol=1e-9)
+
+
 def test_rods_and_ropes_pull_at_both_ends(opened):
     """A pendulum at rest hangs with m g cos a in its rod; a taut rope does the same."""
     angle = 0.7

@@ -24,6 +24,7 @@ class BranchPolicy:
     fall: float = 0.9  # … below this part of what it was
     rounding: float = 1e-15  # of coordinates: shorter steps have no effect
     no_turn: float = 1e-12  # of residuals per turn: what a whole turn of an angle may change (else a screw or a gear)
+    inverted: float = 1e-6  # a matrix times its inverse less 1: far above rounding where rows are regular, far below 1
     missed: float = 1e-8  # of a velocity: by how much rows may miss it; eight of the digits that a well-posed solve has
 
     # --- the nearest position (`nearest`), by Levenberg and Marquardt's method ------------------------------------

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.branch.goals import FrameGoal
+from dalembert.branch.policy import POLICY
 from dalembert.errors import AssemblyError
 from dalembert.protocols import SystemLike
 from dalembert.rank import RankPolicy, angular_velocities, rank_policy, usual_sizes
@@ -175,9 +176,6 @@ class BranchRows:
         return Factored(J, M, sizes, self.policy)
 
 
-INVERTED = 1e-6  # far above what rounding leaves where rows are far from dependent, far below 1
-
-
 class Factored:
     """Rows J (n, rows, nv) in the metric M (n, nv, nv). sizes: (n, r) usual lengths there of the first r rows.
 
@@ -208,7 +206,7 @@ class Factored:
             self.inverse, invertible = _each(np.linalg.inv, unit)
             sines = np.einsum("kii->ki", self.inverse) ** -0.5  # of each row to all others
             left = np.abs(unit @ self.inverse - np.eye(rows)).max(axis=(1, 2), initial=0.0)  # 1 of dependent rows
-            self.regular &= invertible & (sines > 100 * policy.near).all(axis=1) & (left < INVERTED)
+            self.regular &= invertible & (sines > 100 * policy.near).all(axis=1) & (left < POLICY.inverted)
 
     def shortest(self, c: np.ndarray) -> np.ndarray:
         """(n, nv) shortest δ in the metric that brings J δ nearest to c (n, rows); NaN where there is none."""

@@ -11,12 +11,14 @@ import numpy as np
 from dalembert.errors import DalembertError
 from dalembert.mechanism.body import Frame
 from dalembert.mechanism.constraints import LoopJoint, Rod
-from dalembert.mechanism.contacts import Rope
+from dalembert.mechanism.contacts import Contact, Rope
 from dalembert.simulation.hybrid.phase_system import PhaseSystem
 from dalembert.studio.bench import Bench
 from dalembert.studio.jobs import Job
+from dalembert.symbols import array
 from dalembert.system.reactions import Reactions
 from dalembert.system.state import State
+from dalembert.system.trace import Trace
 from dalembert.view.poses import place_on_body
 
 if TYPE_CHECKING:
@@ -168,14 +170,27 @@ def contact_forces(bench: Bench, x: State, contact: Any, f: Reactions) -> list[d
     press = f.multipliers[f"{contact.name}.gap"]
     if isinstance(contact, Rope):
         return line_forces(bench, x, contact.name, contact.points, press, sure)
-    R, below = _placed(bench, x, contact.plane)
-    at = _placed(bench, x, contact.frame)[1]
-    at = at - R[:, 2] * (R[:, 2] @ (at - below))  # where they touch is in the plane
+    if not isinstance(contact, Contact):  # an expression of the position acts inside the joints
+        return []
+    R, at = _touched(bench, x, contact)
     slips = [f.multipliers.get(f"{contact.name}.{name}", 0.0) for name in contact.slip_names]
     if not any(f"{contact.name}.{name}" in f.multipliers for name in contact.slip_names):
-        slip = (_speed(bench, x, contact.frame, at) - _speed(bench, x, contact.plane, at)) @ R[:, :2]
+        slip = (_speed(bench, x, contact.frame, at) - _speed(bench, x, contact.on, at)) @ R[:, :2]
         slips = -contact.friction * press * slip / max(float(np.linalg.norm(slip)), 1e-12)
     return [_pushed(contact.name, contact.frame.body.name, at, R @ [*slips, press], sure)]
+
+
+def _touched(bench: Bench, x: State, contact: Contact) -> tuple[np.ndarray, np.ndarray]:
+    """The axes of a contact, its normal last, and where it touches, in the ground."""
+
+    def value(s: Trace) -> np.ndarray:
+        _, axes, at = contact.touch(s.state.user())
+        return np.concatenate([array(axes).reshape(-1), array(at)])
+
+    kernel = bench.system.kernels.custom(("touch", contact.name), ("q", "p", "t"), value)
+    given = {"q": x.q, "p": bench.system.arguments.parameter_vector(bench.given_p), "t": np.array([x.t])}
+    found = kernel(*[given[name] for name in kernel.names_in])
+    return found[:9].reshape(3, 3), found[9:]
 
 
 def line_forces(

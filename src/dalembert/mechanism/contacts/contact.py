@@ -54,7 +54,7 @@ class Contact(OneSided):
         """Whether the second is a plane."""
         return self.on_core is Core.PLANE
 
-    def _touch(self, s: UserState) -> tuple[ca.SX, ca.SX, ca.SX]:
+    def touch(self, s: UserState) -> tuple[ca.SX, ca.SX, ca.SX]:
         """The gap; (3, 3) t₁, t₂, n as columns; and the point where the two touch, or would."""
         a = Side(s.position(self.frame), s.rotation(self.frame), self.size)
         b = Side(s.position(self.on), s.rotation(self.on), self.on_size)
@@ -68,15 +68,15 @@ class Contact(OneSided):
         return gap, _axes(near.n, b.R if round_ else b.R @ ca.SX(ASKEW)), near.b + self.on_radius * near.n
 
     def gap(self, s: UserState) -> ca.SX:
-        return self._touch(s)[0]
+        return self.touch(s)[0]
 
     def slips(self, s: UserState) -> dict[str, ca.SX]:
-        _, axes, at = self._touch(s)
+        _, axes, at = self.touch(s)
         v = material_velocity(s, self.frame, at) - material_velocity(s, self.on, at)
         return {name: ca.dot(axes[:, k], v) for k, name in enumerate(self.slip_names)}
 
     def forces(self, s: UserState, lam: Mapping[str, Any]) -> Acting:
-        _, axes, at = self._touch(s)
+        _, axes, at = self.touch(s)
         f = axes @ ca.vertcat(*(lam.get(name, 0.0) for name in (*self.slip_names, "gap")))
         return [(self.frame, f, at), (self.on, -f, at)]
 
