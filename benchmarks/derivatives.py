@@ -176,7 +176,7 @@ def second(rounds: int) -> Table:
         f = da.second_derivatives
         routes = {
             "all": python_loop("f(s, x)", f=f, s=case.system, x=case.state),
-            "along": python_loop("f(s, x, along=d)", f=f, s=case.system, x=case.state, d=direction),
+            "along": python_loop("f(s, x, direction=d)", f=f, s=case.system, x=case.state, d=direction),
             "weights": python_loop("f(s, x, weights=w)", f=f, s=case.system, x=case.state, w=weights),
             "differences": python_loop("f()", f=differences),
         }
